@@ -20,8 +20,8 @@ from rerank.core.types import Floats
 from rerank.data import frames
 from rerank.data.array_inputs import vector
 from rerank.data.arrays import real_array
-from rerank.data.column_roles import note_features
 from rerank.data.lists import CandidateLists
+from rerank.data.names import note_features
 from rerank.evaluation.judged import values_of
 from rerank.evaluation.judging import Judging
 from rerank.learners.base import LEARNERS, Learner
@@ -198,7 +198,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         learner = params.get("learner", self.learner)
         known = ["learner", "scoring", *_OF_TRAIN]
         kind = _learner(learner)
-        known += params if kind is None else kind.model_fields  # fit refuses an unknown learner
+        known += params if kind is None else kind.settings  # fit refuses an unknown learner
         for name in params:
             if name not in known and name not in self._settings():
                 raise RerankerError(

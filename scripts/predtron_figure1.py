@@ -131,10 +131,10 @@ def points_of(name: str, panel: Panel, figure: Figure) -> Iterator[Point]:
 def smaller(figure: Figure) -> Figure:
     """The figure for --quick."""
     panels = {
-        name: panel.model_copy(update={"values": [panel.values[0], panel.values[1]]})
+        name: panel.with_settings(values=[panel.values[0], panel.values[1]])
         for name, panel in figure.panels.items()
     }
-    return figure.model_copy(update={"repetitions": 2, "test_lists": 20, "panels": panels})
+    return figure.with_settings(repetitions=2, test_lists=20, panels=panels)
 
 
 def table(points: Sequence[Point], figure: Figure) -> list[str]:

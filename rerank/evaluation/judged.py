@@ -19,7 +19,7 @@ from rerank.core.tables.text import Part as Drawn
 from rerank.core.text import count
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.shared import check_apart
+from rerank.data.overlap import check_apart
 from rerank.evaluation import sheets
 from rerank.evaluation.by_list import ListTable, TopChoices
 from rerank.evaluation.judging import Judging

@@ -63,7 +63,7 @@ class Judging(Settings):
 
     def on(self, lists: CandidateLists) -> Judging:
         """Return the same with the default metrics of ``lists`` if none is named."""
-        return self if self.metrics else self.model_copy(update={"metrics": default_metrics(lists)})
+        return self if self.metrics else self.with_settings(metrics=default_metrics(lists))
 
     def prepare(self, lists: CandidateLists) -> dict[str, ReportJudge]:
         """Return the metrics prepared for lists, by their names as typed; they share their work.

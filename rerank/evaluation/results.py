@@ -22,7 +22,7 @@ from rerank.core.types import Floats, Mask
 from rerank.data.first_best import differ
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.shared import shared_ids
+from rerank.data.overlap import shared_ids
 from rerank.evaluation.bootstrap import BootstrapTable, Statistics, Test, judged_by_any, tests_of
 from rerank.evaluation.judging import Judging
 from rerank.evaluation.significance import interval

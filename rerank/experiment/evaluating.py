@@ -209,7 +209,7 @@ def _systems_of(
     refuse_other_rows(**{"data": data, **systems})
     read = None
     if is_path(data) and all(value is None for value in shape.values()):
-        read = gathered(data, reading_for(judging.metrics, Reading.model_validate({"missing": missing})))
+        read = gathered(data, reading_for(judging.metrics, Reading(missing=missing)))  # type: ignore[arg-type]
     lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
     if isinstance(lists, CandidateLists) and has_classes(lists):
         for name in ("missing", "missing_lists"):
@@ -226,7 +226,7 @@ def _systems_of(
 def _for(systems: Systems, judging: Judging) -> Judging:
     """How systems are judged: by metrics for their lists, with the policies that had to be used."""
     policies = {"missing_lists": systems.missing_lists, "missing": systems.missing}
-    return judging.on(systems.lists).model_copy(update=policies)
+    return judging.on(systems.lists).with_settings(**policies)
 
 
 def _against(judging: Judging, systems: Container[str], lists: CandidateLists) -> Judging:
@@ -236,7 +236,7 @@ def _against(judging: Judging, systems: Container[str], lists: CandidateLists) -
         return judging
     if lists.first_best is None:
         raise ConfigError(f"baseline: {lists.source} has no first-best; name one of the systems")
-    return judging.model_copy(update={"baseline": None})
+    return judging.with_settings(baseline=None)
 
 
 @opening_once
@@ -312,7 +312,7 @@ def compare_files(
     """
     _check_outputs(None, html, inputs_of(data, reading, *paths))
     read, judging = _read_systems(data, paths, Judging.by(metrics, **settings), reading, compared=True)
-    judging = judging.model_copy(update={"baseline": next(iter(read.scores), None)})
+    judging = judging.with_settings(baseline=next(iter(read.scores), None))
     found = judge_systems(read.lists, read.scores, judging, view="pairs", all_pairs=True)
     if read.lists.classes is None:  # others were reported when they were read
         typed = [metric.typed for metric in found.metrics.values()]
@@ -346,7 +346,7 @@ def _read_systems(
 
     If they are ``compared``, a run that is DATA is one of them, otherwise it is the first stage.
     """
-    from rerank.data.class_lists import read_predictions
+    from rerank.data.classes import read_predictions
 
     for i, path in enumerate(paths):
         if path in paths[:i]:

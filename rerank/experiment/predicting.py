@@ -206,7 +206,7 @@ def _predict_classes(
         raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(writers)}")
     if keep_margin is not None:
         raise ConfigError("--keep-margin is for models of lists, this one is of classes")
-    lists = lists_for(model, data, reading.model_copy(update={"classes": True}))
+    lists = lists_for(model, data, reading.with_settings(classes=True))
     scores = model.class_scores(lists, strict=reading.strict)
     write_lines(out, writers[as_](scores))
     return Predicted(lists, model, scores, None)

@@ -60,7 +60,7 @@ def qa_file(
     if questions is None or passages is None:
         lists = read_lists(data, reading)
     else:
-        changed = [] if reading is None else sorted(name for name in reading.model_fields_set)
+        changed = [] if reading is None else sorted(name for name in reading.settings_given)
         if changed or not isinstance(data, str):
             found = f"--{changed[0].replace('_', '-')}" if changed else "lists"
             raise ConfigError(

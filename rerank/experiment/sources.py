@@ -72,7 +72,7 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     if not is_path(data):
         return read_lists(data, reading)
     reading = reading or Reading()
-    lists = _for_policy(model, data, reading.model_copy(update={"features": ()}))
+    lists = _for_policy(model, data, reading.with_settings(features=()))
     if not reading.features:
         return lists
     chosen = selected(lists, reading.features)
@@ -95,7 +95,7 @@ def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) ->
             f"--missing {reading.missing}: the model keeps --missing {model.missing_policy} of its training"
         )
         raise ConfigError(f"{found}; leave the option out")
-    return load_for(data, reading.model_copy(update={"missing": None}), read_as(model.missing_policy))
+    return load_for(data, reading.with_settings(missing=None), read_as(model.missing_policy))
 
 
 def inputs_of(data: Data, reading: Reading | None = None, *more: str | None) -> list[str]:

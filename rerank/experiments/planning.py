@@ -114,7 +114,7 @@ def plan_of(config: ExperimentConfig) -> Plan:
         folds=config.fold_names,
         shares=config.ablation,
         tests={fold: of_fold.test.name for fold, of_fold in parts.folds.items()},
-        config=plain(config.model_dump()),
+        config=plain(config.as_dict()),
         cells=tuple(cells),
     )
     return Plan(config, parts, record)
@@ -140,7 +140,7 @@ def _decisive(config: TrainConfig, parts: Parts, fold: str, seed: int | None, sh
     learner, stored, data = learner_of(config), parts.folds[fold], config.data
     scheme, _, model = (data.quantise or "").partition("=")
     return {
-        "learner": {"name": learner.name, **learner.get_params(), "given": sorted(learner.model_fields_set)},
+        "learner": {"name": learner.name, **learner.get_params(), "given": sorted(learner.settings_given)},
         "select": config.select.get_params(),
         "plan": [config.scaling, config.base_scale, config.grid],
         "features": data.features,

@@ -258,7 +258,7 @@ def results_of(
     return judge(
         parts,
         runs,
-        judging.model_copy(update={"baseline": against}),
+        judging.with_settings(baseline=against),
         all_pairs=all_pairs,
         name=run.config.name,
         notes=notes,

@@ -234,7 +234,7 @@ def _judge_again(work: Work, record: CellRecord) -> None:
     """Add metrics to a record, from the scores that are there."""
     scores = read_scores_file(work.file(CELLS, work.key, SCORES), record)
     values = record.values | values_of(work.test.open(), scores, work.test.metrics)
-    changed = record.model_copy(update={"values": dict(sorted(values.items()))})
+    changed = record.with_fields(values=dict(sorted(values.items())))
     write_record(work.file(CELLS, work.key, RECORD), changed)
 
 

@@ -110,7 +110,7 @@ class Format(ABC):
         self.check_options(options)
         checked = options.missing == "error"
         with progress.step(f"reading {os.path.basename(shown(path))}"):
-            lists = self._read(path, options.model_copy(update={"missing": "nan"}) if checked else options)
+            lists = self._read(path, options.with_settings(missing="nan") if checked else options)
         if checked:
             check_complete(lists)
         if options.missing == "zero":
@@ -127,7 +127,7 @@ class Format(ABC):
 
             lists = attach_references(lists, options.refs)
         if not {"structures", "native", "residues", "match"}.isdisjoint(options.changed()):
-            from rerank.formats.structures.join import with_structures
+            from rerank.formats.structures.natives import with_structures
 
             lists = with_structures(lists, options)
         if self.name != "store":  # of which they were reported before it was written
@@ -316,7 +316,7 @@ def _load(
         restore(path)
     format = FORMATS.get(reading.format or format_of(path))()
     if missing is not None and "missing" in format.honours and (format.refuses_missing or not if_refused):
-        reading = reading.model_copy(update={"missing": missing})
+        reading = reading.with_settings(missing=missing)
     lists = format.read(path, reading)
     if reading.first_best is not None:  # before features are selected: this one need not be among them
         lists = lists.with_first_best(reading.first_best)

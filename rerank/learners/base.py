@@ -16,9 +16,8 @@ from rerank.core.registry import Registry
 from rerank.core.settings import Settings
 from rerank.core.types import Floats
 from rerank.data.columns.class_sets import HOW_READ
-from rerank.data.features_only import without_labels
 from rerank.data.judge import PreparedMetric, SelectingJudge
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.matrix import Dense
 from rerank.data.missing import FILLS, first_missing
 from rerank.models.base import Model
@@ -203,14 +202,14 @@ class Learner(Settings):
 
     def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
         """Return the settings that a grid can have; ``grid`` are the values of those that it has."""
-        return list(type(self).model_fields)
+        return list(type(self).settings)
 
     @property
     def given_names(self) -> set[str]:
         """The settings that were given, of those that a grid can vary."""
-        return set(self.model_fields_set)
+        return set(self.settings_given)
 
-    def with_settings(self, settings: Mapping[str, Any], where: str) -> Self:
+    def copy_with(self, settings: Mapping[str, Any], where: str) -> Self:
         """Return the learner with other values of some settings; errors begin with ``where``.
 
         Raises
@@ -218,7 +217,7 @@ class Learner(Settings):
         ConfigError
             If the settings do not fit together.
         """
-        given = {name: getattr(self, name) for name in self.model_fields_set}
+        given = {name: getattr(self, name) for name in self.settings_given}
         return type(self).checked(given | dict(settings), where)
 
     @property

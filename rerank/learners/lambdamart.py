@@ -6,10 +6,9 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from rerank.core import memory
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
@@ -77,11 +76,9 @@ class LambdaMart(Learner):
     keep: Keep = setting("last", KEEP_HELP)
     seed: int = setting(1, "seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> LambdaMart:
+    def check_values(self) -> None:
         if self.patience is not None and self.keep != "best":
-            raise ValueError(f"patience is for keep=best, found keep={self.keep}")
-        return self
+            raise ConfigError(f"patience is for keep=best, found keep={self.keep}")
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         booster, judged = self._booster(lists, inputs)

@@ -10,14 +10,14 @@ standard deviations). The best of the first five is ``oracle5.label@1``.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
-from rerank.data.label_judge import filled_labels, labels_of
+from rerank.data.judge import filled_labels, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
@@ -95,7 +95,7 @@ class _LabelMetric(SelectingMetric):
     digits: ClassVar[int] = 4
     cutoff: int = setting(1, "always 1: one item is chosen", ge=1)
 
-    def model_post_init(self, context: Any) -> None:
+    def check_values(self) -> None:
         if self.cutoff != 1:
             raise ConfigError(
                 f"{self.family} is of one chosen item: {self.family}@1; "

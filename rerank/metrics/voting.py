@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
-from rerank.data.answers import plain_answer
+from rerank.data.columns.class_sets import plain_answer
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.judge import corpus_value
-from rerank.data.label_judge import labels_of
+from rerank.data.judge import corpus_value, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, Subsets
@@ -46,10 +45,10 @@ class _VoteMetric(SampleMetric):
         ge=1,
     )
 
-    def model_post_init(self, context: Any) -> None:
-        super().model_post_init(context)
+    def check_values(self) -> None:
+        super().check_values()
         fixed = self.cutoff is None or self.draw == "first"
-        if fixed and self.subsets != type(self).model_fields["subsets"].default:
+        if fixed and self.subsets != type(self).settings["subsets"].default:
             raise ConfigError(f"subsets needs draws of k samples, such as {self.family}(subsets=500)@4")
 
     def formula(self) -> list[str]:

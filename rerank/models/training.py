@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from rerank.core.records import Number, Record
+from rerank.core.errors import DataError
+from rerank.core.records import Number, Record, fact
 from rerank.core.types import Floats
 from rerank.evaluation.variance import Gain, Variance
 
@@ -170,6 +170,7 @@ class RoundsRecord(Record):
         Name of the metric that was watched.
     """
 
+    told_by = "run"
     run: int
     kept: int
     dev: Number[float | None] = None
@@ -198,6 +199,7 @@ class MinimumRecord(Record):
         The metric on the training and on the dev lists, and its name.
     """
 
+    told_by = "iterations"
     iterations: int
     loss: Number[float]
     init: str | None = None
@@ -249,10 +251,11 @@ class RestartsRecord(Record):
         The metric of the best restart.
     """
 
+    told_by = "restarts"
     train: Number[float]
     dev: Number[float | None] = None
     initial: Number[float]
-    init: str = Field(validation_alias="from", serialization_alias="from")
+    init: str = fact(key="from")
     improved: bool
     averaged: int
     best: Number[float]
@@ -410,27 +413,13 @@ class SeedsRecord(Variance, Choice):
     """The chosen run, and how far the runs differ. (Fields of ``Choice`` come first.)"""
 
 
-def _shape(rounds: Any) -> str:
-    """Which record the facts of a fit are: as a record, or as JSON by the keys that only one has."""
-    if isinstance(rounds, Record):
-        return f"[{type(rounds).__name__}]"
-    for kind, key in ((RoundsRecord, "run"), (RestartsRecord, "restarts"), (MinimumRecord, "iterations")):
-        if isinstance(rounds, dict) and key in rounds:
-            return f"[{kind.__name__}]"
-    return "[FitRecord]"
-
-
-# Tags in brackets do not show in the path of an error.
-AnyFit: TypeAlias = Annotated[
-    Annotated[FitRecord, Tag("[FitRecord]")]
-    | Annotated[RoundsRecord, Tag("[RoundsRecord]")]
-    | Annotated[MinimumRecord, Tag("[MinimumRecord]")]
-    | Annotated[RestartsRecord, Tag("[RestartsRecord]")],
-    Discriminator(_shape),
-]
+AnyFit: TypeAlias = RoundsRecord | RestartsRecord | MinimumRecord | FitRecord
 # Fields that files have only if they are used.
 LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights", "unjudged")
-_NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
+
+
+def _none_if_empty(value: Any) -> Any:
+    return None if value == {} else value
 
 
 class Training(Record):
@@ -453,17 +442,15 @@ class Training(Record):
         Facts that only this learner has; they are shown as they are.
     """
 
-    model_config = ConfigDict(frozen=False, validate_assignment=True)
-
     learner: str = ""
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: dict[str, Any] = fact({})
     data: DataRecord = DataRecord()
-    dev: dict[str, Any] = Field(default_factory=dict)
+    dev: dict[str, Any] = fact({})
     rounds: AnyFit = FitRecord()
-    keep: Annotated[MarginRecord | None, _NoneIfEmpty] = None
+    keep: Annotated[MarginRecord | None, _none_if_empty] = None
     gains: tuple[Gain, ...] = ()
-    seeds: Annotated[SeedsRecord | None, _NoneIfEmpty] = None
-    notes: dict[str, Fact] = Field(default_factory=dict)
+    seeds: Annotated[SeedsRecord | None, _none_if_empty] = None
+    notes: dict[str, Fact] = fact({})
     base_scale: BaseScaleRecord | None = None
     tune_base: TunedBaseRecord | None = None
     choice: ChoiceRecord | None = None
@@ -472,8 +459,14 @@ class Training(Record):
     list_weights: ListWeightsRecord | None = None
     unjudged: UnjudgedRecord | None = None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field, unlike those of other records; raises DataError if the value has another type."""
+        vars(self)[name], faults = self.fields[name].read(name, value)
+        if faults:
+            raise DataError(faults[0])
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""
         plain = super().as_json()
-        whole = {name: plain.get(name, {}) for name in type(self).model_fields}
+        whole = {name: plain.get(name, {}) for name in self.fields}
         return {name: value for name, value in whole.items() if value != {} or name not in LATER}

@@ -144,7 +144,7 @@ def metric_lines(name: str) -> list[str]:
         ties = "equal scores: as --ties states (trec, expected or input)"
     elif not issubclass(kind, SelectingMetric):
         ties = "" if kind.of_classes else "equal scores: as the meaning states, whatever --ties is"
-    prefix = "inner" in kind.model_fields
+    prefix = "inner" in kind.settings
     known = [
         ("metric", _with_aliases((kind.family, ", ".join(FAMILIES.aliases(kind.family))))),
         ("summary", kind.summary),
@@ -158,9 +158,9 @@ def metric_lines(name: str) -> list[str]:
     ]
     known = [(key, value) for key, value in known if value]
     rows = [("parameter", "type", "default", "meaning")]
-    shown = {"cutoff": "K" if "inner" in kind.model_fields else "@k", "inner": "METRIC"}
+    shown = {"cutoff": "K" if "inner" in kind.settings else "@k", "inner": "METRIC"}
     for key, type_, default, meaning in describe(kind):
-        required = kind.model_fields[key].is_required()
+        required = kind.settings[key].required
         rows.append((shown.get(key, key), type_, "required" if required else default, meaning))
     return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 

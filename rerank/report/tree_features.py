@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rerank.core.tables.text import drawn, table
+from rerank.features.heads import default_heads
 from rerank.features.parse import TYPES, ParseFeatures, ParseSettings
 
 SECOND = "+"  # of types: those of the second pass
@@ -37,7 +38,7 @@ def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, An
 
 def settings_of(settings: ParseSettings) -> dict[str, Any]:
     """Return the settings with the head table written out."""
-    heads = settings.heads
+    heads = settings.heads or default_heads()
     return {
         "cutoff": settings.cutoff,
         "types": list(settings.types),

@@ -178,6 +178,6 @@ def _test_lists(config: TrainConfig, path: str, refs: Sequence[str]) -> Candidat
     """Test lists, read as the training lists are but for references and ids."""
     data = config.data
     own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
-    lists = load(path, options=data.reading("train").model_copy(update=own))
+    lists = load(path, options=data.reading("train").with_settings(**own))
     lists = lists if data.label is None else labelled(lists, data.label)
     return selected(lists, data.features, lenient=True)

@@ -9,9 +9,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-
-import pydantic
+from typing import Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
@@ -25,6 +23,25 @@ ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax",
 
 
 DEFAULT_LEARNER = "perceptron"
+
+
+def _margin(value: Any) -> Any:
+    """A keep margin as a number, auto or none."""
+    if value in ("auto", "none"):
+        return value
+    margin = math.inf if value in ("inf", math.inf) else number(str(value))
+    if margin is None or margin < 0:
+        expected = "auto, none, inf or a number of at least 0"
+        raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+    return margin
+
+
+def _scale(value: Any) -> Any:
+    """A factor of the base score as a number, or auto."""
+    scale = auto_or_positive(value)
+    if scale is None:
+        raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
+    return scale
 
 
 class SelectSection(Settings):
@@ -42,11 +59,13 @@ class SelectSection(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "keep the last round, the best on the development lists, or the best on the training lists"
     )
-    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
+    keep_margin: float | Literal["auto", "none"] = setting(
         "none",
         "the first-best stays unless another item leads by more than this; auto = tuned on the development "
         "lists",
         metavar="auto|M|none",
+        parse=_margin,
+        finite=False,
     )
 
     tune_base: Literal["none", "dev", "folds"] = setting(
@@ -60,17 +79,6 @@ class SelectSection(Settings):
         "rounds, on out-of-fold scores of the training lists",
     )
     folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
-
-    @pydantic.field_validator("keep_margin", mode="before")
-    @classmethod
-    def _margin(cls, value: Any) -> Any:
-        if value in ("auto", "none"):
-            return value
-        margin = math.inf if value in ("inf", math.inf) else number(str(value))
-        if margin is None or margin < 0:
-            expected = "auto, none, inf or a number of at least 0"
-            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
-        return margin
 
 
 class TrainConfig(Settings):
@@ -90,6 +98,7 @@ class TrainConfig(Settings):
         "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
         "much variance within lists as all other features together",
         metavar="auto|X",
+        parse=_scale,
     )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
     select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
@@ -119,15 +128,7 @@ class TrainConfig(Settings):
         group="Running",
     )
 
-    @pydantic.field_validator("base_scale", mode="before")
-    @classmethod
-    def _scale(cls, value: Any) -> Any:
-        scale = auto_or_positive(value)
-        if scale is None:
-            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
-        return scale
-
-    _path: str | None = pydantic.PrivateAttr(None)
+    _path: str | None = None
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
@@ -182,7 +183,7 @@ def read_config(
                 f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
         parts = _parts(key.strip())
-        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
+        if parts[0] not in TrainConfig.settings and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
         _open_section(values, parts)
         _put(values, parts, _parse_value(value, text), f"--set {text}", once)

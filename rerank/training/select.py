@@ -78,7 +78,7 @@ class Choosing:
             )
         if setup.metric is None:
             raise ConfigError(f"choose={self.on} compares by a metric: give one (--metric, metric=)")
-        given = learner.model_fields_set
+        given = learner.settings_given
         if self.on == "folds" and "keep" in given and getattr(learner, "keep", "last") != "last":
             raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
         for key, values in self.grid.items():
@@ -125,7 +125,7 @@ class Chosen:
 
 def chooses_rounds(learner: Learner) -> bool:
     """Return whether the number of rounds of a learner can be chosen."""
-    return learner.in_rounds and learner.observable and "rounds" in type(learner).model_fields
+    return learner.in_rounds and learner.observable and "rounds" in type(learner).settings
 
 
 def choose(
@@ -196,8 +196,8 @@ def _trial(
     made, changed = _learner_of(learner, settings), _setup_of(setup, settings)
     if choosing.on == "folds":
         made = with_rounds(made, None)
-    elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in made.model_fields_set:
-        made = made.with_settings({"keep": "best"}, learner.name)
+    elif made.in_rounds and "keep" in type(made).settings and "keep" not in made.settings_given:
+        made = made.copy_with({"keep": "best"}, learner.name)
     scaling = made.scaling_of(lists) if changed.scaling == AUTO else changed.scaling
     check_scaling(made, scaling, lists)
     return Trial(made, replace(changed, scaling=scaling), choosing.on == "folds" and chooses_rounds(made))
@@ -206,7 +206,7 @@ def _trial(
 def _learner_of(learner: Learner, settings: Mapping[str, Value]) -> Learner:
     """The learner of one cell."""
     own = {key: value for key, value in settings.items() if key not in OF_SETUP}
-    made = learner.with_settings(own, f"grid: learner {learner.name}")
+    made = learner.copy_with(own, f"grid: learner {learner.name}")
     if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
         raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
     if made.cheats != learner.cheats:

@@ -18,8 +18,7 @@ from rerank.core.types import Floats
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
@@ -211,7 +210,7 @@ def train(
 def learner_of(config: TrainConfig) -> Learner:
     """Return the learner of a configuration, with the run's seed and keep."""
     name = str(config.learner["name"])
-    return make_learner(name, learner_settings(config, LEARNERS.get(name).model_fields))
+    return make_learner(name, learner_settings(config, LEARNERS.get(name).settings))
 
 
 def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResult:
@@ -271,7 +270,7 @@ def inputs_of_training(
     learner.check_unlabelled(bool(config.data.unlabelled))
     check_inputs(config.data.files())
     if learner.reads_classes:
-        config = config.model_copy(update={"data": config.data.model_copy(update={"classes": True})})
+        config = config.with_settings(data=config.data.with_settings(classes=True))
     data = config.data
     quantiser = None
     if data.quantise is not None:
@@ -320,7 +319,7 @@ def fit_inputs(inputs: TrainInputs, *, owned: bool = False) -> Fitted:
     fitted = fit_by(*given, owned=owned)
     if inputs.quantiser is not None:
         for one in (fitted.model,) if fitted.runs is None else fitted.runs.models.values():
-            one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})
+            one.training.data = one.training.data.with_fields(quantise=str(inputs.quantiser))
     return fitted
 
 
@@ -490,7 +489,7 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     """Return the lists of one part with all features and labels, those of several files joined."""
     from rerank.data.joining import joined
 
-    reading = data.reading(part).model_copy(update={"features": ()})
+    reading = data.reading(part).with_settings(features=())
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
     if part == "unlabelled":
         return without_labels(lists, labels=False)

@@ -11,7 +11,7 @@ import numpy as np
 from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
-from rerank.data.concordance import Concordance
+from rerank.data.pairs import Concordance
 
 _HEADS = ("list", "items", "adapted", "reason", "tau")
 

@@ -54,7 +54,7 @@ class _GeneratedWeighting(Adapter):
 
     def __init__(self, method: GeneratedWeighting, basis: Basis) -> None:
         self.method, self.basis, self.points = method, basis, Points(basis.lists)
-        self.kernels = KernelFeatures(**{name: getattr(method, name) for name in KernelFeatures.model_fields})
+        self.kernels = KernelFeatures(**{name: getattr(method, name) for name in KernelFeatures.settings})
         self.original = None if method.space == "generated" else training_pairs(basis, self.points)
 
     def adapt(self, one: CandidateLists, rng: np.random.Generator) -> Adapted:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
-import pydantic
 
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, Learner
@@ -24,12 +22,11 @@ from rerank.transductive.weighting.pairs import PairWeights, costs_of
 class Weighted(PairWeights, Transductive):
     """Base of the methods that weight pairs."""
 
-    @pydantic.model_validator(mode="after")
-    def _base_takes_weights(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         base = self.base_learner
         if not isinstance(base, RankBoost):
-            raise ValueError(f"base: found {base.name}, which weights no pairs; expected rankboost")
-        return self
+            raise ConfigError(f"base: found {base.name}, which weights no pairs; expected rankboost")
 
     @property
     def cheats(self) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
-from pydantic import Field
 
 from rerank.core.errors import DataError
-from rerank.core.records import Record, read_json
+from rerank.core.records import Record, fact, read_json
 from rerank.core.types import Bytes
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
@@ -40,9 +39,9 @@ class Method(Protocol):
 class _MethodRecord(Record):
     """The method, and below which tau the unadapted ranking is kept."""
 
-    name: str = Field(max_length=100)
+    name: str = fact(max_length=100)
     settings: dict[str, Any]
-    threshold: float | None = Field(None, ge=-1)
+    threshold: float | None = fact(None, ge=-1)
 
 
 def packed_method(method: Method, threshold: float | None) -> Bytes:

@@ -9,8 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from rerank.core.workers import parallel
 from rerank.core.workers.tasks import Note, capture_warnings
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.transductive.adaptation import Adaptation, joined
 from rerank.transductive.adapting import Advance
 from rerank.transductive.cache.store import RankerCache

@@ -59,7 +59,7 @@ def test_a_configuration_is_read(path, monkeypatch):
 def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     monkeypatch.setenv("RERANK_DATA", "/data")
     config = read_config(str(path))
-    in_rounds = "rounds" in type(learner_of(config)).model_fields
+    in_rounds = "rounds" in type(learner_of(config)).settings
     rounds = "grid.rounds=[1, 2]" if "rounds" in config.grid else "rounds=2"
     given = ["train", path, "--out", tmp_path / "model", *(["--set", rounds] if in_rounds else [])]
     if config.data.refs:

@@ -11,7 +11,7 @@ from contracts.test_metrics import ALL, twin_of
 from small_judging import evaluate, values
 
 from rerank.core.errors import DataError
-from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.classes import Predictions, class_lists
 from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse

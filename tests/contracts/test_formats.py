@@ -12,7 +12,7 @@ import pytest
 
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
@@ -171,7 +171,7 @@ def test_declares_what_it_is(name: str) -> None:
     assert "\n" not in kind.summary
     assert all(suffix.startswith(".") for suffix in kind.suffixes)
     assert kind.holds <= set(COLUMNS)
-    assert kind.honours <= set(ReadOptions.model_fields)
+    assert kind.honours <= set(ReadOptions.settings)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -102,7 +102,7 @@ def fit(learner, lists, **more):
 def settings_of(name: str) -> dict[str, Any]:
     """Settings that keep a learner quick here, and let trees grow on so few items."""
     small = {"rounds": 3, "min_leaf": 2, "base": {"name": "rankboost", "rounds": 3}, "basis": "kernel"}
-    fields = LEARNERS.get(name).model_fields
+    fields = LEARNERS.get(name).settings
     if "base" in fields and fields["base"].default != "rankboost":
         del small["base"]
     if "basis" not in fields:  # of lists, which has widths for another basis

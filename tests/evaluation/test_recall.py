@@ -9,7 +9,7 @@ import pytest
 from reference.everything import judged_lists
 from small_judging import of_systems
 
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.evaluation.curves import LEVELS, mean_precision, precision_at_recall
 from rerank.evaluation.results import FIRST_BEST
 from rerank.metrics.relevance import Relevance

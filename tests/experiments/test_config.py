@@ -40,7 +40,7 @@ MISTAKES = {
         "learners.perceptro: unknown learner .* 'perceptron'",
     ),
     "a misspelt section": (changed("seeds:", "seedz:"), "unknown setting 'seedz'; did you mean 'seed"),
-    "a misspelt part": (changed("test:", "tset:"), "unknown setting 'tset'; did you mean 'test'"),
+    "a misspelt part": (changed("test:", "tset:"), "unknown setting 'data.tset'; did you mean 'test'"),
     "no test lists": (re.sub("  test:.*\n", "", CONFIG), "data.test: found none"),
     "no training lists": (re.sub("  train:.*\n", "", CONFIG), "data.train: found none"),
     "no {fold} in any path": (changed("fold{fold}", "folda"), r"folds: no path of data: holds \{fold\}"),
@@ -220,7 +220,7 @@ def test_a_folder_of_another_experiment_is_refused(folder, rerank):
 
 def test_no_learner_has_a_setting_with_the_name_of_a_key_of_rows():
     for name in LEARNERS.names():
-        assert not {*_OF_ROW, *_DATA_OF_ROW} - {"features"} & set(LEARNERS.get(name).model_fields) - {"init"}
+        assert not {*_OF_ROW, *_DATA_OF_ROW} - {"features"} & set(LEARNERS.get(name).settings) - {"init"}
 
 
 def rows_of(text: str, folder) -> dict:

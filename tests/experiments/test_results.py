@@ -52,7 +52,7 @@ def rewritten(out, cell, **changes):
     """Change a record."""
     path = out / "cells" / cell.key / "record.json"
     record = CellRecord.from_json(read_json(path.read_bytes()))
-    path.write_text(to_json(record.model_copy(update=changes).as_json()))
+    path.write_text(to_json(record.with_fields(**changes).as_json()))
 
 
 def test_results_are_those_of_the_cells(out):

@@ -34,8 +34,8 @@ def test_every_family_is_a_function_with_the_value_of_evaluate(name):
     kind = FAMILIES.get(name)
     function = next(getattr(metrics, one) for one, family in names().items() if family == name)
     assert kind.summary in inspect.getdoc(function)
-    assert set(kind.model_fields) - {"cutoff"} <= set(inspect.signature(function).parameters)
-    cutoff = "cutoff" in kind.model_fields
+    assert set(kind.settings) - {"cutoff"} <= set(inspect.signature(function).parameters)
+    cutoff = "cutoff" in kind.settings
     options, metric = ({"k": 1}, f"{name}@1") if cutoff else ({}, name)
     if kind.of_classes:
         gold, predicted = ["1", "2", "3"], ["1", "3", "2"]

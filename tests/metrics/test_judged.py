@@ -8,7 +8,7 @@ from reference.metrics import judged as slow
 from reference.metrics.ranking import expected, in_input_order
 from small_judging import values
 
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics

@@ -237,7 +237,7 @@ def test_many_systems_fit_in_a_megabyte():
     results = experiment(
         tuple(f"system {i}" for i in range(23)), n_folds=5, seeds=(None,), shares=(40, 60, 80, 100)
     )
-    text = page_text(replace(results, judging=results.judging.model_copy(update={"samples": 20})))
+    text = page_text(replace(results, judging=results.judging.with_settings(samples=20)))
     page = check_structure(text)
     assert len(text.encode()) < 1_000_000
     assert "The 8 best of 23 systems are shown." in page.text

@@ -131,7 +131,7 @@ def frame_of(columns: Mapping[str, Any], library: str = "pandas") -> Any:
     """
     try:
         if library == "pandas":
-            import pandas
+            import pandas  # type: ignore[import-untyped]
 
             return pandas.DataFrame(dict(columns))
         if library == "polars":

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pydantic
-
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import read_bytes
 from rerank.core.registry import did_you_mean
@@ -69,7 +67,7 @@ class Reproduction(Settings):
     numbers: list[Number] = setting([], "the numbers of the text")
     given: list[str] = setting([], "words of the text whose numbers are conditions, not results")
 
-    _content: str = pydantic.PrivateAttr("")
+    _content: str = ""
 
     def content(self) -> str:
         """Return the text."""

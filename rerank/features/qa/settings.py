@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pydantic import model_validator
-
+from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 
 Reduction = Literal["stem", "lemma", "form"]
@@ -41,8 +40,7 @@ class QASettings(Settings):
     overlap: bool = setting(False, "add features of what words a question and a passage share")
     most: int | None = setting(None, "keep only the first N candidates of each list", metavar="N", ge=1)
 
-    @model_validator(mode="after")
-    def _used(self) -> QASettings:
+    def check_values(self) -> None:
         for name, used, needed in (
             ("rel", self.trees != "none", "trees"),
             ("leaves", self.trees != "none", "trees"),
@@ -50,25 +48,26 @@ class QASettings(Settings):
             ("stemmer", "stem" in self.reductions, "stems"),
         ):
             if getattr(self, name) is not None and not used:
-                raise ValueError(f"{name}: not used without {needed}")
+                raise ConfigError(f"{name}: not used without {needed}")
         if self.suffix and self.trees == "none":
-            raise ValueError("suffix: not used without trees")
+            raise ConfigError("suffix: not used without trees")
         if self.suffix and not _SUFFIX.fullmatch(self.suffix):
-            raise ValueError(f"suffix: found {self.suffix!r}, expected letters, digits, _ and -")
+            raise ConfigError(f"suffix: found {self.suffix!r}, expected letters, digits, _ and -")
         if self.trees == "none" and not self.overlap:
-            raise ValueError("trees: found none, expected trees or features (overlap)")
+            raise ConfigError("trees: found none, expected trees or features (overlap)")
         if self.tagged is not None and (not self.tagged or self.tagged != "".join(self.tagged.split())):
-            raise ValueError(f"tagged: found {self.tagged!r}, expected a separator without blanks, such as _")
+            raise ConfigError(
+                f"tagged: found {self.tagged!r}, expected a separator without blanks, such as _"
+            )
         if self.tagged is not None and self.tagger is not None:
-            raise ValueError("tagger: not used if tokens carry tags (tagged)")
+            raise ConfigError("tagger: not used if tokens carry tags (tagged)")
         if self.tagger is not None and not self.needs_tags and "lemma" not in self.reductions:
-            raise ValueError("tagger: not used without chunk trees or lemmas")
+            raise ConfigError("tagger: not used without chunk trees or lemmas")
         if self.needs_tags and self.tagged is None and self.tagger is None:
-            raise ValueError(
+            raise ConfigError(
                 "trees: chunk trees need tags: give --tagged SEP if tokens carry them, --tagger hanta"
                 " (pip install 'rerank[qa]'), or --trees box"
             )
-        return self
 
     @property
     def needs_tags(self) -> bool:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import model_validator
 
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.base_scores import base_column, base_scores_of
@@ -101,21 +100,19 @@ class Boosting(Learner):
     )
     keep: Keep = setting("last", KEEP_HELP)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Boosting:
+    def check_values(self) -> None:
         if self.alpha0 != "auto" and not 0 <= self.alpha0 < np.inf:
-            raise ValueError(f"alpha0: found {self.alpha0}, expected auto or a number of at least 0")
+            raise ConfigError(f"alpha0: found {self.alpha0}, expected auto or a number of at least 0")
         if self.relevant is not None and self.task == "ranking":
-            raise ValueError("relevant is for task=classification: rankings compare labels")
+            raise ConfigError("relevant is for task=classification: rankings compare labels")
         if self.pair_weighting == "score" and self.task == "classification":
-            raise ValueError("pair_weighting=score is for task=ranking: items of a class count the same")
+            raise ConfigError("pair_weighting=score is for task=ranking: items of a class count the same")
         if self.pair_weighting == "score" and self.loss == "log":
-            raise ValueError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
+            raise ConfigError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
         if self.epsilon is not None and self._scales:
-            raise ValueError(
+            raise ConfigError(
                 "epsilon is not for loss=log, engine=reference: iterative scaling smooths nothing"
             )
-        return self
 
     @property
     def _scales(self) -> bool:

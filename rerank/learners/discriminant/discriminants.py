@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import field_validator
 
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
-from rerank.data.concordance import Concordance
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Concordance
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.discriminant.criterion import Criterion, Maximum
 from rerank.learners.discriminant.scatter import Scatter
@@ -96,12 +95,9 @@ class RankLinearDiscriminant(Discriminant):
 
     beta: Beta = setting("train", "what a violation costs; train = the best of 0.1, 1, 10, 50, 100")
 
-    @field_validator("beta")
-    @classmethod
-    def _is_cost(cls, beta: Beta) -> Beta:
-        if beta != "train" and not beta >= 0:
-            raise ValueError(f"beta: found {beta:g}, expected 0 or more, or train")
-        return beta
+    def check_values(self) -> None:
+        if self.beta != "train" and not self.beta >= 0:
+            raise ConfigError(f"beta: found {self.beta:g}, expected 0 or more, or train")
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         scatter = Scatter.of(lists, self.ridge, inputs.list_weights, self.name, pairs=True)

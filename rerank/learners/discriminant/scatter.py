@@ -102,7 +102,7 @@ class Scatter:
             [sums.pairs[p] for p in used],
             np.array([_turned(sums.of_pairs[p], whitener) for p in used]),
             sums.n_lists[used],
-            items.data.model_copy(update={"grades": len(blocks.labels)}),
+            items.data.with_fields(grades=len(blocks.labels)),
         )
 
 

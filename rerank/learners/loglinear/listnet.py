@@ -31,9 +31,7 @@ class ListNet(Penalised):
     summary = "cross-entropy of the softmax of the labels and that of the scores, list by list"
     source = "Cao et al. 2007"
 
-    sharpness: float = setting(
-        1.0, "the targets are proportional to exp(sharpness * label)", gt=0, allow_inf_nan=False
-    )
+    sharpness: float = setting(1.0, "the targets are proportional to exp(sharpness * label)", gt=0)
 
     def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
         chosen = target_lists(lists, "soft", self.sharpness, inputs.list_weights)

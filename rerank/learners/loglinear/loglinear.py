@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import model_validator
 
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.data.judge import value_of
@@ -76,9 +75,7 @@ class LogLinear(Learner):
         "what becomes likely: the best item, on ties the one with the largest base score (best); all tied "
         "for best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) (soft)",
     )
-    sharpness: float | None = setting(
-        None, "soft targets; none = 50 / the range of the labels", gt=0, allow_inf_nan=False
-    )
+    sharpness: float | None = setting(None, "soft targets; none = 50 / the range of the labels", gt=0)
     batch: int | None = setting(None, "features added at a time; none = all features at once", ge=1)
     batches: int | Literal["dev"] | None = setting(
         None, "most batches; dev = as many as are best on the development lists; none = 10"
@@ -93,18 +90,16 @@ class LogLinear(Learner):
     )
     iterations: int = setting(5000, "most steps of L-BFGS for one minimum", ge=1)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> LogLinear:
+    def check_values(self) -> None:
         check_strength("prior", self.prior)
         if self.batches not in (None, "dev") and not int(self.batches) >= 1:
-            raise ValueError(f"batches: found {self.batches}, expected 1 or more or dev")
+            raise ConfigError(f"batches: found {self.batches}, expected 1 or more or dev")
         if self.sharpness is not None and self.targets != "soft":
-            raise ValueError(f"sharpness is for targets=soft, found targets={self.targets}")
+            raise ConfigError(f"sharpness is for targets=soft, found targets={self.targets}")
         if self.batches is not None and self.batch is None:
-            raise ValueError("batches is for features that are added in batches: set batch")
+            raise ConfigError("batches is for features that are added in batches: set batch")
         if self.batch is not None and self.prior == "dev":
-            raise ValueError("prior=dev goes with all features at once: found batch; give prior a number")
-        return self
+            raise ConfigError("prior=dev goes with all features at once: found batch; give prior a number")
 
     @property
     def chooses_on_dev(self) -> bool:

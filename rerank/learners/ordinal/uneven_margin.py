@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pydantic import model_validator
-
 from rerank.core.checkpoints import State
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
@@ -36,15 +35,13 @@ class UnevenMargin(ItemLearner):
     source = "Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola 2002"
     default_scaling = "zscore"
 
-    relevant: float = setting(1.0, "items with this label or a larger one are relevant", allow_inf_nan=False)
-    tau_plus: float = setting(10.0, "learning margin of relevant items", allow_inf_nan=False)
-    tau_minus: float = setting(1.0, "learning margin of the other items", allow_inf_nan=False)
+    relevant: float = setting(1.0, "items with this label or a larger one are relevant")
+    tau_plus: float = setting(10.0, "learning margin of relevant items")
+    tau_minus: float = setting(1.0, "learning margin of the other items")
 
-    @model_validator(mode="after")
-    def _learns_at_all(self) -> UnevenMargin:
+    def check_values(self) -> None:
         if self.tau_plus < 0 and self.tau_minus < 0:
-            raise ValueError("tau_plus and tau_minus are both below 0: no item would ever be violated")
-        return self
+            raise ConfigError("tau_plus and tau_minus are both below 0: no item would ever be violated")
 
     def _items(self, lists: CandidateLists) -> GradedItems:
         return GradedItems.of(lists, self.relevant)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from rerank.core.checkpoints import State, copy_into
 from rerank.core.errors import ConfigError, FitError
@@ -67,7 +66,7 @@ class Perceptron(Learner):
     label_gap: float = setting(0.0, "all: label > other label + gap", ge=0)
     margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
     margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
-    tau: float = setting(0.0, "learning margin", ge=0, allow_inf_nan=False)
+    tau: float = setting(0.0, "learning margin", ge=0)
     tau_scale: Literal["absolute", "norm"] = setting(
         "absolute",
         "norm: tau is multiplied by the mean of |x - x'|^2 over all pairs and, if updates are not multiplied "
@@ -92,7 +91,6 @@ class Perceptron(Learner):
         0.0,
         "value of an extra dimension for each training item, which makes them separable (Li et al. 2002)",
         ge=0,
-        allow_inf_nan=False,
     )
     init: Literal["auto", "given", "base", "zero"] = setting(
         "auto",
@@ -106,30 +104,25 @@ class Perceptron(Learner):
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
     seed: int = setting(1, "seed of the random order", ge=0)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Perceptron:
-        try:
-            self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
+    def check_values(self) -> None:
+        self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
         self._check_rivals()
-        return self
 
     def _check_rivals(self) -> None:
-        """Raise ValueError for a setting that would have no effect with these rivals."""
+        """Raise ConfigError for a setting that would have no effect with these rivals."""
         if self.rivals == "top":
             if self.engine != "auto":
-                raise ValueError(f"engine={self.engine} is for rivals=all: rivals=top has one engine")
+                raise ConfigError(f"engine={self.engine} is for rivals=all: rivals=top has one engine")
             if self.target == "highest" and self.pairs != "best-rest":
-                raise ValueError(f"target=highest is for pairs=best-rest, not pairs={self.pairs}")
+                raise ConfigError(f"target=highest is for pairs=best-rest, not pairs={self.pairs}")
             if self.step != "auto" and self.margin == "even":
-                raise ValueError(f"step={self.step} is for margin=uneven and label: even margins are 1")
+                raise ConfigError(f"step={self.step} is for margin=uneven and label: even margins are 1")
             return
         if self.algorithm == 1 and self.engine == "fast":
-            raise ValueError("engine 'fast' is for algorithm 2: algorithm 1 has only its pair loop")
+            raise ConfigError("engine 'fast' is for algorithm 2: algorithm 1 has only its pair loop")
         if self.target == "highest" or self.step == "one":
             found = "target=highest" if self.target == "highest" else "step=one"
-            raise ValueError(f"{found} is for rivals=top")
+            raise ConfigError(f"{found} is for rivals=top")
 
     @functools.cached_property
     def relation(self) -> PairRelation:
@@ -174,7 +167,7 @@ class Perceptron(Learner):
         model.training.rounds = rounds
         if init != "zero":
             model.initial = start
-            model.training.rounds = rounds.model_copy(update={"init": init})
+            model.training.rounds = rounds.with_fields(init=init)
         if self.tau_scale == "norm":
             model.training.notes["absolute_tau"] = state.tau
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)

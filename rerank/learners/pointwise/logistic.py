@@ -34,7 +34,7 @@ class Logistic(Penalised):
     summary = "logistic regression of relevance with a penalty, item by item"
     source = "Gey 1994"
 
-    relevant: float = setting(1.0, "items with this label or a larger one are relevant", allow_inf_nan=False)
+    relevant: float = setting(1.0, "items with this label or a larger one are relevant")
 
     def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
         items = JudgedItems.of(lists, inputs.list_weights)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import ValidationInfo, field_validator, model_validator
-
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.learners.base import Learner
 from rerank.learners.predtron.steps import Variant
@@ -37,6 +37,23 @@ _TASKS_OF: dict[str, tuple[TaskName, ...]] = {
 }
 
 
+def _by_class(key: str) -> Callable[[Any], Any]:
+    """Return what reads the setting ``key``, whose classes YAML may have read as numbers."""
+
+    def parse(given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        for name, number in given.items():
+            if isinstance(name, bool):
+                raise ValueError(f"{key}: found yes or no as a class, expected it in quotes")
+            if number is None:
+                expected = "class: number, with a blank after the colon"
+                raise ValueError(f"{key}: found {str(name)!r}, expected {expected}")
+        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
+
+    return parse
+
+
 class ClassSettings(Learner):
     """The task, and the settings of tasks on examples with classes."""
 
@@ -54,11 +71,13 @@ class ClassSettings(Learner):
     reject: float | dict[str, float] | None = setting(
         None,
         "binary, multiclass, ordinal: the cost of predicting REJECT, or its cost by class; none = never",
+        parse=_by_class("reject"),
     )
     class_weights: Literal["balanced"] | dict[str, float] | None = setting(
         None,
         "binary, multiclass, ordinal: factors of the losses of classes, others 1; balanced = the same sum "
         "for all classes",
+        parse=_by_class("class_weights"),
     )
     bias: float = setting(
         1.0, "examples: the value of a feature that they all have; 0 = scores without a constant", ge=0
@@ -67,49 +86,29 @@ class ClassSettings(Learner):
         "standard", "standard: towards the largest loss less margin; loss-driven: steps times the loss made"
     )
 
-    @field_validator("reject", "class_weights", mode="before")
-    @classmethod
-    def _names_are_text(cls, given: Any, info: ValidationInfo) -> Any:
-        """Classes that YAML reads as numbers as text."""
-        if not isinstance(given, dict):
-            return given
-        for name, number in given.items():
-            if isinstance(name, bool):
-                raise ValueError(f"{info.field_name}: found yes or no as a class, expected it in quotes")
-            if number is None:
-                expected = "class: number, with a blank after the colon"
-                raise ValueError(f"{info.field_name}: found {str(name)!r}, expected {expected}")
-        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
-
-    @field_validator("reject", "class_weights")
-    @classmethod
-    def _is_positive(cls, given: Any, info: ValidationInfo) -> Any:
-        numbers = given.items() if isinstance(given, dict) else [("", given)]
-        for name, number in numbers:
-            if isinstance(number, float) and not 0 < number < math.inf:
-                key = f"{info.field_name}.{name}" if name else info.field_name
-                raise ValueError(f"{key}: found {number:g}, expected a finite number above 0")
-        return given
-
-    @model_validator(mode="after")
-    def _is_for_the_task(self) -> ClassSettings:
-        """Raise ValueError for a setting that would have no effect on the task."""
-        fields = type(self).model_fields
+    def check_values(self) -> None:
+        """Raise ConfigError for a setting that would have no effect on the task."""
+        for key in ("reject", "class_weights"):
+            given = getattr(self, key)
+            for name, number in given.items() if isinstance(given, dict) else [("", given)]:
+                if isinstance(number, float) and not 0 < number < math.inf:
+                    found = f"{key}.{name}: found {number:g}" if name else f"{key}: found {number:g}"
+                    raise ConfigError(f"{found}, expected a finite number above 0")
+        fields = type(self).settings
         for name, tasks in _TASKS_OF.items():
             if self.task not in tasks and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
+                raise ConfigError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
         if self.loss not in ("auto", *LOSSES[self.task]):
             known = " or ".join(LOSSES[self.task])
-            raise ValueError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
+            raise ConfigError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
         same = self.chosen_loss == "zero-one" and self.reject is None
         if same and self.class_weights is None and self.variant == "loss-driven":
-            raise ValueError("variant=loss-driven has no effect if every loss is 1")
+            raise ConfigError("variant=loss-driven has no effect if every loss is 1")
         if same and self.class_weights is not None and self.variant == "standard":
-            raise ValueError(
+            raise ConfigError(
                 f"class_weights have no effect on task={self.task} without reject or variant=loss-driven: "
                 "all wrong predictions for an example have one loss"
             )
-        return self
 
     @property
     def chosen_loss(self) -> LossName:

@@ -58,7 +58,7 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
     model.training.rounds = rounds
     if init != "zero":
         model.initial = start
-        model.training.rounds = rounds.model_copy(update={"init": init})
+        model.training.rounds = rounds.with_fields(init=init)
     if learner.eta == "theorem":
         model.training.notes["eta"] = passes.eta
     model.training.data = DataRecord(judged=len(graded.items), lists_without_pair=graded.n_skipped)

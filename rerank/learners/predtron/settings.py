@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import field_validator, model_validator
-
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.learners.predtron.class_settings import ClassSettings
 from rerank.learners.predtron.gains import GainName
@@ -55,17 +54,12 @@ class PredtronSettings(ClassSettings):
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
     seed: int = setting(1, "seed of the random order", ge=0)
 
-    @field_validator("eta")
-    @classmethod
-    def _is_step(cls, eta: Eta) -> Eta:
-        if eta != "theorem" and not 0 < eta < float("inf"):
-            raise ValueError(f"eta: found {eta:g}, expected more than 0 or theorem")
-        return eta
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> PredtronSettings:
-        """Raise ValueError for a setting that would have no effect beside the others."""
-        fields = type(self).model_fields
+    def check_values(self) -> None:
+        """Raise ConfigError for a setting that would have no effect beside the others."""
+        super().check_values()
+        if self.eta != "theorem" and not 0 < self.eta < float("inf"):
+            raise ConfigError(f"eta: found {self.eta:g}, expected more than 0 or theorem")
+        fields = type(self).settings
         used = {
             "exponent": ("positions=power", self.positions == "power"),
             "degree": ("kernel=polynomial", self.kernel == "polynomial"),
@@ -74,13 +68,12 @@ class PredtronSettings(ClassSettings):
         }
         for name, (where, has_effect) in used.items():
             if not has_effect and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for {where}")
+                raise ConfigError(f"{name} is for {where}")
         if self.kernel != "none":
             if self.norm != "l2":
-                raise ValueError("norm=p is for kernel=none: a kernel has no weights of features")
+                raise ConfigError("norm=p is for kernel=none: a kernel has no weights of features")
             if self.init not in ("auto", "zero"):
-                raise ValueError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
-        return self
+                raise ConfigError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
 
     @property
     def vector_kernel(self) -> VectorKernel | None:

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from rerank.core import memory
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
@@ -103,26 +102,24 @@ class RankBoost(Learner):
     engine: Literal["reference", "fast"] = setting("fast", "hold all pairs (reference) or none (fast)")
     keep: Keep = setting("last", KEEP_HELP)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> RankBoost:
+    def check_values(self) -> None:
         if self.thresholds != "all" and self.thresholds < 1:
-            raise ValueError(f"thresholds: found {self.thresholds}, expected all or a number of at least 1")
+            raise ConfigError(f"thresholds: found {self.thresholds}, expected all or a number of at least 1")
         if self.spacing == "width" and (self.thresholds == "all" or self.thresholds == 1):
-            raise ValueError(
+            raise ConfigError(
                 f"spacing=width is for a number of thresholds, at least 2: found {self.thresholds}"
             )
         if self.weak == "both" and self.thresholds == "all":
             text = "no feature itself has a larger r than the best of all its thresholds"
-            raise ValueError(f"weak=both is for a number of thresholds: {text}")
+            raise ConfigError(f"weak=both is for a number of thresholds: {text}")
         if self.weak == "raw":
-            given = {"thresholds", "spacing", "step"} & self.model_fields_set
+            given = {"thresholds", "spacing", "step"} & self.settings_given
             if given:
-                raise ValueError(f"{min(given)} is for thresholds: weak=raw has none")
+                raise ConfigError(f"{min(given)} is for thresholds: weak=raw has none")
         if self.epsilon is not None and self.step == "bound":
-            raise ValueError("epsilon is for step=exact: bound steps are not smoothed")
+            raise ConfigError("epsilon is for step=exact: bound steps are not smoothed")
         if self.label_gap and self.pairs != "all":
-            raise ValueError(f"label_gap is for pairs=all: found pairs={self.pairs}")
-        return self
+            raise ConfigError(f"label_gap is for pairs=all: found pairs={self.pairs}")
 
     def presorted(self, lists: CandidateLists, inputs: FitInputs = _NO_INPUTS) -> Presorted:
         """Return what fits of these lists share: their pairs and weak rankers; see ``fit_presorted``.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from pydantic import field_validator
 
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
@@ -73,11 +72,8 @@ class RankSVM(Learner):
     tolerance: float = tolerance_setting()
     iterations: int = setting(200, "most steps of Newton's method for one minimum", ge=1)
 
-    @field_validator("C")
-    @classmethod
-    def _is_strength(cls, strength: Strength) -> Strength:
-        check_strength("C", strength)
-        return strength
+    def check_values(self) -> None:
+        check_strength("C", self.C)
 
     @property
     def chooses_on_dev(self) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from rerank.core import memory
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.core.workers.parallel import each
@@ -71,20 +70,18 @@ class CoordinateAscent(Learner):
     restarts: int = setting(7, "random starts in addition to the initial weights", ge=0)
     init: Init = setting("auto", INIT_HELP)
     passes: int = setting(25, "most passes over the features from each start", ge=1)
-    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0, allow_inf_nan=False)
+    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0)
     best: Literal["train", "dev"] = setting("train", "the lists by which the best restart is chosen")
     average: int = setting(
         1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
     )
     seed: int = setting(1, "seed of starts, drawn pairs and the order of features", ge=0)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> CoordinateAscent:
+    def check_values(self) -> None:
         if self.average > self.restarts + 1:
-            raise ValueError(f"average: found {self.average}, but there are {self.restarts + 1} restarts")
+            raise ConfigError(f"average: found {self.average}, but there are {self.restarts + 1} restarts")
         if self.best == "dev" and self.restarts == 0:
-            raise ValueError("best=dev chooses among restarts: found restarts=0")
-        return self
+            raise ConfigError("best=dev chooses among restarts: found restarts=0")
 
     @property
     def chooses_on_dev(self) -> bool:

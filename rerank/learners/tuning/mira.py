@@ -68,7 +68,6 @@ class Mira(Learner):
         0.01,
         "largest step; 0.01 suits features as decoders write them, scaled ones (zscore) need about 1",
         gt=0,
-        allow_inf_nan=False,
     )
     decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
     rounds: int = setting(60, "number of passes over the lists", ge=1)

@@ -11,8 +11,8 @@ from rerank.core.errors import ConfigError, RerankError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats
 from rerank.core.workers import parallel
+from rerank.data.array_inputs import forest_of
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.tree_inputs import forest_of
 from rerank.data.lists import CandidateLists
 from rerank.similarity.items.base import ITEM_KERNELS
 from rerank.similarity.items.expression import ItemKernel
@@ -141,7 +141,7 @@ class TreeKernel:
             raise ConfigError(
                 f"TreeKernel: unknown kernel {self.name!r}; {did_you_mean(str(self.name), known)}"
             )
-        fields = ITEM_KERNELS.get(self.name).model_fields
+        fields = ITEM_KERNELS.get(self.name).settings
         settings = {
             key: value
             for key, value in self.get_params().items()

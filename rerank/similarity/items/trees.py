@@ -11,7 +11,7 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.invariants import TREE_NAME
+from rerank.data.columns.schema import TREE_NAME
 from rerank.data.lists import CandidateLists
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.trees.functions import LEAST, TreeFunction

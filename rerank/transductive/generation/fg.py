@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-import pydantic
 
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.discriminant.discriminants import discriminant_vectors
 from rerank.models.base import Model
@@ -170,16 +168,15 @@ class FeatureGeneration(KernelFeatures, Transductive):
         "its own, for one ranker of all lists (own)",
     )
 
-    @pydantic.model_validator(mode="after")
-    def _project_fits(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         if self.project == "own" and self.abstain != "none":
-            raise ValueError("abstain is for project=test: project=own makes one ranker for all lists")
-        return self
+            raise ConfigError("abstain is for project=test: project=own makes one ranker for all lists")
 
     @property
     def kernel_features(self) -> KernelFeatures:
         """The settings of the kernels alone."""
-        return KernelFeatures(**{name: getattr(self, name) for name in KernelFeatures.model_fields})
+        return KernelFeatures(**{name: getattr(self, name) for name in KernelFeatures.settings})
 
     def adapter(self, lists: CandidateLists) -> Generation:
         return Generation(self.kernel_features, self.base_learner, lists, self.lda)

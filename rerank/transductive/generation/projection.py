@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
-import pydantic
 
 from rerank.core import memory
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats, Index
 from rerank.transductive.generation.components import components_of
@@ -44,20 +41,19 @@ class KernelFeatures(Settings):
         "squared", "gaussian: exp(-d^2 / 2 S^2) (squared), or as the thesis prints it exp(-d / 2 S) (printed)"
     )
 
-    @pydantic.model_validator(mode="after")
-    def _kernels_fit(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         kernels = [(kernel.kind, kernel.number) for kernel in self.item_kernels]
         kinds = {kind for kind, _ in kernels}
         for i, kernel in enumerate(kernels):
             if kernel in kernels[:i]:
-                raise ValueError(f"kernels: found {self.item_kernels[i].name} twice")
+                raise ConfigError(f"kernels: found {self.item_kernels[i].name} twice")
         for what, kind in (
             (self.neighbours != _NEIGHBOURS and "neighbours", "diffusion"),
             (self.gaussian != "squared" and "gaussian", "gaussian"),
         ):
             if what and kind not in kinds:
-                raise ValueError(f"{what} is for {kind} kernels: found kernels {self.kernels}")
-        return self
+                raise ConfigError(f"{what} is for {kind} kernels: found kernels {self.kernels}")
 
     @property
     def item_kernels(self) -> list[ItemKernel]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
-from pydantic import Field
 
 from rerank.core.errors import DataError
 from rerank.core.records import Record
@@ -33,13 +32,18 @@ from rerank.transductive.propagation.settings import PropagationSettings
 
 _SOURCE = "training lists"
 _LEARNER = "propagate"
+_LONGEST_REASON = 1000
 
 
 class _MethodRecord(Record):
     """The settings of the learner, and every reason why a list trained no ranker, the first one empty."""
 
     settings: dict[str, Any]
-    reasons: tuple[Annotated[str, Field(max_length=1000)], ...]
+    reasons: tuple[str, ...]
+
+    def check_values(self) -> None:
+        if max(map(len, self.reasons), default=0) > _LONGEST_REASON:
+            raise DataError(f"reasons: found a longer one than {_LONGEST_REASON} characters")
 
 
 @MODELS.register("propagation")

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.core.types import Floats, Index, Ints
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.similarity.graph import nearest_in
 from rerank.transductive.adapting import Advance
 from rerank.transductive.propagation.consensus import Rule, merged

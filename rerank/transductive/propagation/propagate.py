@@ -8,9 +8,8 @@ import numpy as np
 
 from rerank.core.errors import FitError
 from rerank.core.types import Floats, Ints
-from rerank.data.features_only import without_labels
-from rerank.data.label_judge import label_judge
-from rerank.data.lists import CandidateLists
+from rerank.data.judge import label_judge
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.svm.ranksvm import RankSVM
 from rerank.models.base import Model

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import pydantic
 
 from rerank.core import memory
+from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats
 from rerank.models.training import statistics_of
@@ -74,24 +74,19 @@ class PairWeights(Settings):
     widths: tuple[float, ...] = setting(
         WIDTHS,
         "widths of Gaussians to choose from, with commas, in units of the median distance of differences",
+        parse=lambda value: tuple(value.split(",")) if isinstance(value, str) else value,
     )
     folds: int = setting(FOLDS, "parts of the differences; each is left out once to choose the width", ge=2)
     samples: Literal["all"] | int = setting(
         5000, "differences of the list in the likelihood, at most; more are drawn from"
     )
 
-    @pydantic.field_validator("widths", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(value.split(",")) if isinstance(value, str) else value
-
-    @pydantic.model_validator(mode="after")
-    def _numbers_fit(self) -> PairWeights:
+    def check_values(self) -> None:
+        super().check_values()
         if not self.widths or min(self.widths) <= 0:
-            raise ValueError(f"widths: found {list(self.widths)}, expected numbers above 0")
+            raise ConfigError(f"widths: found {list(self.widths)}, expected numbers above 0")
         if self.samples != "all" and self.samples < 2:
-            raise ValueError(f"samples: found {self.samples}, expected all or a number of at least 2")
-        return self
+            raise ConfigError(f"samples: found {self.samples}, expected all or a number of at least 2")
 
     def weigh(
         self,

@@ -252,8 +252,8 @@ class Test:
     def p_bootstrap(self) -> float | None:
         if not self._table.varies(self.a, self.b, self._m):
             return None
-        sampled = (self._table.sampled(name, self._m) for name in (self.a, self.b))
-        return bootstrap_p(*sampled, self.difference)
+        sampled_a, sampled_b = (self._table.sampled(name, self._m) for name in (self.a, self.b))
+        return bootstrap_p(sampled_a, sampled_b, self.difference)
 
     @cached_property
     def p_randomisation(self) -> float | None:

@@ -21,6 +21,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import check_apart
 from rerank.evaluation import sheets
+from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.by_list import ListTable, TopChoices
 from rerank.evaluation.judging import Judging
 from rerank.evaluation.results import FIRST_BEST, WHOLE, MetricResults, Part, Results, Run, Runs, plain
@@ -47,7 +48,7 @@ class Judged(Results, Display):
     replicas: bool = False
 
     @property
-    def pairs(self) -> dict[str, Sequence[sheets.Test]]:
+    def pairs(self) -> dict[str, Sequence[Test]]:
         """The tests by canonical name of the metric: of every two systems, or against the baseline."""
         return {name: metric.pairs for name, metric in self.metrics.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
@@ -48,7 +48,7 @@ class Judging(Settings):
     seed: int = setting(SEED, "seed of the tests", ge=0)
 
     @classmethod
-    def by(cls, metrics: Sequence[str] | str | None, **settings: object) -> Self:
+    def by(cls, metrics: Sequence[str] | str | None, **settings: Any) -> Self:
         """Return settings for some metrics or one; None stands for the default of every setting.
 
         Raises

@@ -18,6 +18,7 @@ from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 
 if TYPE_CHECKING:
     from rerank.evaluation.results import Results
+    from rerank.metrics.judges import Scores
     from rerank.models.base import Model
 
 _AT_ONCE = 1 << 18  # items whose ranking is found at a time
@@ -58,7 +59,7 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
 
 
 def note_systems(
-    lists: CandidateLists, systems: Mapping[str, Floats], metrics: Sequence[str], n_judged: int
+    lists: CandidateLists, systems: Mapping[str, Scores], metrics: Sequence[str], n_judged: int
 ) -> None:
     """Warn about what ``note_evaluation`` does, bounds of metrics apart; ``n_judged`` lists are judged.
 

@@ -62,7 +62,7 @@ def test_the_values_shown_are_the_evaluations() -> None:
     assert result.ci is not None
     assert row.split()[1] == f"{result.value:.4f}"
     assert row.split()[2] == "-".join(f"{end:.3f}".removeprefix("0") for end in result.ci)
-    assert row.split()[-1] == f"{result.wins}/{result.ties}/{result.losses}"
+    assert row.split()[-1] == f"{result.test.wins}/{result.test.ties}/{result.test.losses}"
 
 
 @pytest.mark.parametrize(("n_metrics", "width"), [(4, 100), (3, 60)])

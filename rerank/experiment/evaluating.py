@@ -20,8 +20,6 @@ from rerank.experiment.align_systems import FIRST_BEST as SPELLED
 from rerank.experiment.align_systems import Systems
 from rerank.experiment.classes import has_classes, judged, note_predictions, predictions_of, reading_for
 from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
-from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
 from rerank.experiment.systems import (
     add_data,
     add_files,
@@ -31,6 +29,7 @@ from rerank.experiment.systems import (
     is_nested_mapping,
     systems_in,
 )
+from rerank.formats.sources import Data, all_or_none, as_lists, check_outputs, inputs_of, is_path
 
 Metrics = Sequence[str] | str | None
 _OF_SEVERAL = ("samples", "level", "seed", "baseline")

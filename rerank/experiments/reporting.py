@@ -20,9 +20,9 @@ from rerank.evaluation.judging import Judging
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import FIRST_BEST, Part, Run, Runs
 from rerank.experiment.notes import note_systems
-from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiments.config import SPELLING
 from rerank.experiments.folder import EXPERIMENT, Cell, CellRecord, RunFolder, TimingRecord, read_run
+from rerank.formats.sources import all_or_none, check_outputs
 from rerank.metrics.base import parse_all
 from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Cost, Report, check_report_form

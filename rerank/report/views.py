@@ -13,12 +13,12 @@ from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.importance import Ablation, Permutation, Weights
 from rerank.models.base import Model
+from rerank.models.predictions import Ranking
 from rerank.report.contents import Contents, describe
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
-from rerank.report.predictions import Ranking
 from rerank.report.weight_table import shown_weights
 
 _MOST_ITEMS = 10  # of lists in a notebook

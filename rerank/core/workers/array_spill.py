@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.core.files.streams import os_error
+from rerank.core.errors import os_error
 from rerank.core.types import NDArray
 
 AnyArray = NDArray[Any]

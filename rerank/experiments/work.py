@@ -17,10 +17,9 @@ import numpy as np
 import scipy
 
 from rerank._version import __version__
-from rerank.core.errors import DataNote, RerankError
-from rerank.core.files.atomic_output import placing
-from rerank.core.files.filesystem import sync
-from rerank.core.files.streams import atomic_write, os_error
+from rerank.core.errors import DataNote, RerankError, os_error
+from rerank.core.files.filesystem import named_lock, sync
+from rerank.core.files.write import atomic_write, staged
 from rerank.core.records import Record
 from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
@@ -28,10 +27,9 @@ from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note_shared
 from rerank.data.selection import selected
 from rerank.data.store import read_store
-from rerank.experiment.importance import LINEAR, standardised_weights
-from rerank.experiment.notes import note_shared
 from rerank.experiments.adaptation import AdaptationRecord, adaptation_record
 from rerank.experiments.folder import (
     CELLS,
@@ -48,12 +46,12 @@ from rerank.experiments.folder import (
     read_record,
     read_scores_file,
 )
-from rerank.experiments.locks import locked
 from rerank.experiments.parts import code_digest
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
+from rerank.models.importance import LINEAR, standardised_weights
 from rerank.training.options import TrainOptions
 from rerank.training.pipeline import pipeline_of
 from rerank.training.select import select
@@ -152,7 +150,7 @@ class Trained:
 def do(work: Work) -> Ended:
     """Do a cell unless it is there, and return how that ended; errors are part of the answer."""
     try:
-        with locked(work.folder, work.key, wait=work.wait) as mine:
+        with named_lock(work.folder, work.key, wait=work.wait) as mine:
             if not mine:
                 return Ended("busy")
             record = read_record(work.file(CELLS, work.key, RECORD), CellRecord)
@@ -327,7 +325,7 @@ def _weights(model: Model, lists: CandidateLists) -> dict[str, float]:
 
 
 def _write_cell(work: Work, record: CellRecord, scores: Floats, model: Model) -> None:
-    with placing(os.path.realpath(work.file(CELLS, work.key)), folder=True) as part:
+    with staged(os.path.realpath(work.file(CELLS, work.key)), folder=True) as part:
         for name in (SCORES, RECORD):
             with open(os.path.join(part.path, name), "xb") as file:
                 if name == SCORES:

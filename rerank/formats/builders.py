@@ -7,12 +7,11 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError, FormatError, RerankError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.core.memory import SMALL, require
-from rerank.core.types import AnyArray, Bytes, Index
+from rerank.core.types import AnyArray, Bytes, DTypeLike, Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -80,13 +79,12 @@ class Rows:
 
     Parameters
     ----------
-    what : str
-        What the rows are, for the error if memory does not suffice.
+    what : str, what the rows are, for the error if memory does not suffice.
     dtype : data type
     width : int, optional
     """
 
-    def __init__(self, what: str, dtype: npt.DTypeLike, width: int | None = None) -> None:
+    def __init__(self, what: str, dtype: DTypeLike, width: int | None = None) -> None:
         self._what = what
         self._shape: tuple[int, ...] = () if width is None else (width,)
         self._dtype = np.dtype(dtype)
@@ -101,10 +99,7 @@ class Rows:
     def more(self, n: int) -> AnyArray:
         """Return ``n`` new rows to be filled, before the next call and no later.
 
-        Raises
-        ------
-        RerankError
-            If memory does not suffice.
+        Raises RerankError if memory does not suffice.
         """
         start = self._n * self._row
         self._n += n
@@ -316,8 +311,6 @@ class GrowingForest:
 def bracket_strings(forest: Forest, what: str, name: str, path: str) -> StringColumn:
     """Return trees in brackets; raise DataError if format ``name`` would read one back as another.
 
-    Parameters
-    ----------
     what : what one of the trees is, for the message.
     path : the file that is written.
     """

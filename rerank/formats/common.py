@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.core.text import count
-from rerank.core.types import Bytes, Floats, Index
+from rerank.core.types import Bytes, Floats, Index, NDArray
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -110,20 +109,12 @@ def first_repeated(strings: Iterable[Any]) -> int | None:
 def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) -> bool:
     """Return whether features are read as a dense array.
 
-    Parameters
-    ----------
-    options
-        With ``layout`` auto they are dense if half of the cells have a value: 8 bytes a cell against 12 a
-        value.
-    n_values, n_cells
-        How many values the file names, and items times features.
-    source
-        The file's name in errors.
+    Raises DataError if they are sparse and ``dtype`` is float32.
 
-    Raises
-    ------
-    DataError
-        If they are sparse and ``dtype`` is float32.
+    options : with ``layout`` auto they are dense if half of the cells have a value: 8 bytes a cell against 12
+        a value.
+    n_values, n_cells : how many values the file names, and items times features.
+    source : the file's name in errors.
     """
     if options.layout == "dense" or options.missing == "nan":
         return True
@@ -134,7 +125,7 @@ def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) 
     return False
 
 
-def empty_dense(n_items: int, n_features: int, dtype: str, source: str) -> npt.NDArray[Any]:
+def empty_dense(n_items: int, n_features: int, dtype: str, source: str) -> NDArray[Any]:
     """Return an uninitialised array (n_items, n_features); raises RerankError if memory does not suffice."""
     require_dense(n_items, n_features, np.dtype(dtype))
     try:
@@ -173,8 +164,6 @@ def check_contiguous(
 ) -> None:
     """Warn about lists whose lines are not contiguous; under ``strict`` raise FormatError.
 
-    Parameters
-    ----------
     codes : int64 (n), the list of each line, or of each run of lines, in the order of the file.
     line_of : returns the number of a line, or the first of a run, by its position in ``codes``.
     name_of : returns how an error names its list, such as "qid:7".
@@ -228,7 +217,7 @@ def refuse_equal_ids(lists: CandidateLists, name: str, path: str) -> None:
         )
 
 
-def contains(column: StringColumn, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def contains(column: StringColumn, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return whether each string contains a byte that is marked: bool (n)."""
     before = offsets_of(marked)
     return before[column.offsets[1:]] > before[column.offsets[:-1]]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import Buffer, read_bytes, read_head, shown
+from rerank.core.files.read import Buffer, read_bytes, read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import number
 from rerank.core.types import Floats
@@ -89,10 +89,8 @@ class Scored:
 
     Attributes
     ----------
-    lists : CandidateLists
-        With ids of lists and items.
-    scores : float64 (n_items)
-        In the order of the items; NaN = none.
+    lists : CandidateLists, with ids of lists and items.
+    scores : float64 (n_items), in the order of the items; NaN = none.
     """
 
     lists: CandidateLists

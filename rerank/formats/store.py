@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.core.errors import ConfigError
-from rerank.core.files.streams import os_error
+from rerank.core.errors import ConfigError, os_error
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.store import read_store, write_store
@@ -39,7 +38,13 @@ class Store(Format):
             raise os_error(path, error) from None
         if options.classes:
             lists = lists.replace_labels(None)
-        return _in_layout(_narrowed(lists), options.layout)
+        lists = _narrowed(lists)
+        features, layout = lists.features, options.layout
+        if layout == "dense" and features.layout != "dense":
+            return replace(lists, features=Dense(features.to_dense()))
+        if layout == "sparse" and features.layout != "sparse":
+            return replace(lists, features=features.compressed())
+        return lists
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         if path == "-":
@@ -59,12 +64,3 @@ def _narrowed(lists: CandidateLists) -> CandidateLists:
     if kept is None:
         return lists
     return lists.with_features(narrowed(features, kept), [str(j + 1) for j in kept.tolist()])
-
-
-def _in_layout(lists: CandidateLists, layout: str) -> CandidateLists:
-    features = lists.features
-    if layout == "dense" and features.layout != "dense":
-        return replace(lists, features=Dense(features.to_dense()))
-    if layout == "sparse" and features.layout != "sparse":
-        return replace(lists, features=features.compressed())
-    return lists

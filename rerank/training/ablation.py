@@ -19,11 +19,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
 from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
-from rerank.experiment.derive import labelled
-from rerank.experiment.importance import groups_of
-from rerank.experiment.sources import check_inputs
 from rerank.formats import load
+from rerank.formats.sources import check_inputs
 from rerank.metrics.judges import ReportJudge
+from rerank.metrics.labelling import label
+from rerank.models.importance import groups_of
 from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import TrainOptions, refuse_with_classes
 from rerank.training.pipeline import Pipeline, pipeline_of
@@ -148,5 +148,5 @@ def _test_lists(options: TrainOptions, path: str, refs: Sequence[str]) -> Candid
     data = options.data
     own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
     lists = load(path, options=data.reading("train").with_settings(**own))
-    lists = lists if data.label is None else labelled(lists, data.label)
+    lists = lists if data.label is None else label(lists, data.label)
     return selected(lists, data.features, lenient=True)

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rerank.core.errors import ConfigError, DataNote, FormatError
-from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
-from rerank.core.files.streams import os_error, shown
+from rerank.core.errors import ConfigError, DataNote, FormatError, os_error
+from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, is_pipe, shown
 from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
 from rerank.core.settings import Settings
 from rerank.data.reading import BASE, DataSection, paths_of
@@ -215,7 +214,10 @@ def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any
     ConfigError, FormatError
         If it cannot be read or a variable is not set.
     """
-    values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
+    written = yaml_values(path)
+    if "numbers" in written:
+        raise ConfigError(f"{path}: describes the numbers of a text: python scripts/reproduce {path}")
+    values = {str(key): _expand(value, path) for key, value in written.items()}
     if isinstance(values.get("data"), dict):
         put_beside(values["data"], path, owner)
     return values

@@ -10,7 +10,7 @@ from rerank.core.types import Floats
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
-from rerank.evaluation.gains import Use, gain
+from rerank.evaluation.variance import Use, gain
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord, statistics_of

@@ -92,7 +92,7 @@ def out_of_fold(
     need = at_once * sum(array.nbytes for array in lists.features.arrays().values() if array is not None)
     memory.require(need, f"the lists of {at_once} folds at once", "fewer workers need less (--jobs)")
     by_round = [trial.learner for trial in trials if each_round and chooses_rounds(trial.learner)]
-    rounds = len(trials) - len(by_round) + sum(getattr(learner, "rounds", 1) for learner in by_round)
+    rounds = len(trials) - len(by_round) + sum(getattr(learner, learner.iterates) for learner in by_round)
     memory.require(16 * rounds * lists.n_items, f"scores of {rounds:,} rounds", "fewer rounds need less")
     parts = parallel.each(_fitted_part, tasks, threads=True, anywhere=True, step=("training on folds", "fit"))
     k = len(chosen)

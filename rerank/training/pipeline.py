@@ -73,17 +73,16 @@ class Pipeline:
         return int(self.learner.get_params().get("seed", 0))
 
     def with_rounds(self, rounds: int | None) -> Pipeline:
-        """Return the pipeline of a learner that keeps the last of ``rounds`` rounds, None = of all.
+        """Return the pipeline of a learner that keeps the last of ``rounds`` rounds or epochs, None = all.
 
-        A learner without rounds stays the same.
+        A learner without them stays the same.
         """
         learner = self.learner
-        if not learner.in_rounds:
+        if not learner.iterates:
             return self
         settings = learner.get_params()
-        changes = {"keep": "last", "rounds": rounds or settings.get("rounds")}
-        known = {key: value for key, value in changes.items() if key in settings}
-        return replace(self, learner=type(learner)(**settings | known))
+        changes = {"keep": "last", learner.iterates: rounds or settings[learner.iterates]}
+        return replace(self, learner=type(learner)(**settings | changes))
 
     def cells(self) -> Iterator[dict[str, Value]]:
         """Yield the settings of each cell of the grid; the last key varies fastest."""
@@ -107,8 +106,8 @@ class Pipeline:
 
 
 def chooses_rounds(learner: Learner) -> bool:
-    """Return whether the number of rounds of a learner can be selected."""
-    return learner.in_rounds and learner.observable and "rounds" in type(learner).settings
+    """Return whether the number of rounds or epochs of a learner can be selected."""
+    return bool(learner.iterates) and learner.observable
 
 
 def _step_settings() -> list[str]:
@@ -178,7 +177,8 @@ def _check_choice(pipeline: Pipeline) -> None:
     if pipeline.metric is None:
         raise ConfigError(f"choose={on} compares by a metric: give one (--metric, metric=)")
     if on == "folds" and "keep" in learner.settings_given and getattr(learner, "keep", "last") != "last":
-        raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
+        chooses = f"choose=folds chooses the number of {learner.iterates} on folds"
+        raise ConfigError(f"{chooses}: leave keep at last")
     for key, values in grid.items():
         _check_key(pipeline, key, values)
     taken = [key for key in grid if key in learner.given_names]
@@ -202,8 +202,10 @@ def _check_key(pipeline: Pipeline, key: str, values: Any) -> None:
     if key.rpartition(".")[2] == "seed":  # also of a base learner
         raise ConfigError("grid: seeds are varied by --seeds, on equal folds")
     on_folds = pipeline.options.select.choose == "folds"
-    if on_folds and key in ("keep", "rounds") and chooses_rounds(pipeline.learner):
-        raise ConfigError(f"grid: {key}: choose=folds tries every number of rounds, up to rounds")
+    iterates = pipeline.learner.iterates
+    if on_folds and key in ("keep", iterates) and chooses_rounds(pipeline.learner):
+        tries = f"tries every number of {iterates}, up to {iterates}"
+        raise ConfigError(f"grid: {key}: choose=folds {tries}")
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise ConfigError(f"grid: {key}: found {values!r}, expected a list of values")
     twice = next((value for i, value in enumerate(values) if value in values[:i]), None)

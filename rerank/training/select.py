@@ -202,10 +202,9 @@ def select_cell(
 def _trial(cell: Pipeline, on: str, lists: CandidateLists) -> Pipeline:
     """The pipeline of one cell: with all rounds on folds, with the best round on dev."""
     learner = cell.learner
-    keeps = learner.in_rounds and "keep" in type(learner).settings
     if on == "folds":
         cell = cell.with_rounds(None)
-    elif keeps and "keep" not in learner.settings_given:
+    elif learner.iterates and "keep" not in learner.settings_given:
         cell = replace(cell, learner=learner.copy_with({"keep": "best"}, learner.name))
     return cell.resolve(lists)
 

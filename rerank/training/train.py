@@ -10,21 +10,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from rerank.core.errors import ConfigError, DataNote, Interrupted
-from rerank.core.files.streams import check_target, write_lines
+from rerank.core.files.write import check_target, write_lines
+from rerank.core.types import ArrayLike
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.lists import CandidateLists, without_labels
+from rerank.data.overlap import note_shared
 from rerank.data.reading import DataSection, Part
 from rerank.data.selection import selected
-from rerank.experiment.derive import labelled
-from rerank.experiment.notes import note_ndcg, note_shared
-from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
-from rerank.experiment.sources import Data, check_inputs, is_path, read_lists
+from rerank.experiment.notes import note_ndcg
 from rerank.formats import load
+from rerank.formats.sources import (
+    Data,
+    all_or_none,
+    check_inputs,
+    check_outputs,
+    is_path,
+    read_lists,
+    timing_of,
+)
 from rerank.learners.base import Learner
+from rerank.metrics.labelling import label
 from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
 from rerank.training.checkpoint import Training, check_keeps, checkpointed, finished
@@ -67,7 +74,7 @@ def train(
     *,
     dev: Data | None = None,
     unlabelled: Data | None = None,
-    list_weights: npt.ArrayLike | None = None,
+    list_weights: ArrayLike | None = None,
     initial: NamedWeights | None = None,
     checkpoint: str | None = None,
     **given: Any,
@@ -103,7 +110,7 @@ def train(
     --------
     >>> import rerank
     >>> lists = rerank.CandidateLists.from_arrays([[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], group=[2, 2])
-    >>> model = rerank.train(lists, learner="perceptron", rounds=5)
+    >>> model = rerank.train(lists, learner="perceptron", epochs=5)
     >>> rerank.evaluate(lists, model.score(lists), ["RR"])
     {'RR': 1.0}
     """
@@ -146,7 +153,7 @@ def _given(section: DataSection, data: Data, part: Part) -> CandidateLists:
     if is_path(data):
         return load_part(section.with_settings(**{part: (os.fspath(data),)}), part)
     lists = read_lists(data)
-    return lists if section.label is None or part == "unlabelled" else labelled(lists, section.label)
+    return lists if section.label is None or part == "unlabelled" else label(lists, section.label)
 
 
 def _other(section: DataSection, data: Data | None, part: Part) -> CandidateLists | None:
@@ -197,7 +204,7 @@ def read_inputs(
 
         side = replace(side, initial=load_weights(data.initial_file))
     if data.list_weights is not None:
-        from rerank.formats.list_weights import read_list_weights
+        from rerank.formats.weights import read_list_weights
 
         side = replace(side, list_weights=read_list_weights(data.list_weights, lists))
     if data.unlabelled:
@@ -351,4 +358,4 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
     if data.label is None:
         return lists
-    return labelled(lists, data.label)
+    return label(lists, data.label)

@@ -13,7 +13,7 @@ from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.missing import POLICIES, Imputation
-from rerank.experiment import importance
+from rerank.models import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import options_of
@@ -65,7 +65,7 @@ def test_choice_seeds_and_tuning_are_the_same_for_any_number_of_jobs(policy, tmp
     for jobs in (1, 2):
         with parallel.using(jobs):
             given = {"missing": policy, "choose": "folds", "grid": {"tau": [0.0, 0.5]}, "folds": 3}
-            model = rerank.train(drawn(0), metric="nDCG@2", seeds=2, rounds=2, **given)
+            model = rerank.train(drawn(0), metric="nDCG@2", seeds=2, epochs=2, **given)
             model.save(str(tmp_path / f"{jobs}"))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert np.isfinite(rerank.load_model(str(tmp_path / "1")).score(drawn(1))).all()
@@ -120,7 +120,7 @@ def test_indicators_take_part_in_importance_ablation_and_initial_weights():
     made = ablation(train, options_of("ranksvm", {"metric": "nDCG@2", "missing": "indicator"}), test=test)
     assert len(made.ablated) == 3
     start = NamedWeights(NAMES, np.ones(3), "w")
-    begun = rerank.train(train, rounds=1, initial=start, missing="indicator")
+    begun = rerank.train(train, epochs=1, initial=start, missing="indicator")
     assert begun.initial[3:].tolist() == [0, 0]
     digests = set()
     for policy in ("mean", "indicator"):

@@ -6,15 +6,14 @@ import mmap
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import AnyArray, Floats, Index, Mask
+from rerank.core.types import AnyArray, ArrayLike, DTypeLike, Floats, Index, Mask
 
 _MAPPED_FROM = 1 << 22
 
 
-def offsets_of(lengths: npt.ArrayLike) -> Index:
+def offsets_of(lengths: ArrayLike) -> Index:
     """Return the offsets (n + 1) of runs of these lengths (n)."""
     sizes = np.asarray(lengths, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -27,12 +26,9 @@ def are_bounds(offsets: AnyArray, n: int, *, empty: bool = True) -> bool:
 
     Parameters
     ----------
-    offsets
-        Vector of whole numbers, perhaps crafted by a stranger.
-    n
-        How many entries the runs hold together.
-    empty
-        Whether runs may be empty.
+    offsets : vector of whole numbers, perhaps crafted by a stranger.
+    n : how many entries the runs hold together.
+    empty : whether runs may be empty.
 
     Notes
     -----
@@ -65,8 +61,7 @@ def grouped(codes: Index) -> tuple[Index, Index | None]:
 
     Parameters
     ----------
-    codes
-        The group of each entry (n), from 0; no group is empty.
+    codes : the group of each entry (n), from 0; no group is empty.
 
     Returns
     -------
@@ -80,7 +75,7 @@ def grouped(codes: Index) -> tuple[Index, Index | None]:
     return offsets_of(np.bincount(codes)), order
 
 
-def fresh_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+def fresh_array(shape: tuple[int, ...], dtype: DTypeLike) -> AnyArray:
     """Return an uninitialised array; raise MemoryError, ValueError, OverflowError or OSError if too large.
 
     Large arrays get pages of the usual size. numpy asks for huge pages, whose first touch (all that a
@@ -100,17 +95,12 @@ def fresh_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
 class Ragged:
     """A column with any number of values for each list, possibly none.
 
+    Raises DataError if the arrays are not of this form.
+
     Attributes
     ----------
-    values : float64 (n)
-        Finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
-    offsets : int64 (n_lists + 1)
-        From 0 to n, non-decreasing.
-
-    Raises
-    ------
-    DataError
-        If the arrays are not of this form.
+    values : float64 (n), finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
+    offsets : int64 (n_lists + 1), from 0 to n, non-decreasing.
     """
 
     values: Floats

@@ -1,4 +1,4 @@
-"""What each column of CandidateLists holds: one declaration drives checking, taking and storing it."""
+"""Columns of CandidateLists: one declaration drives checking, taking and storing them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.types import Index
+from rerank.data.arrays import is_masked
 from rerank.data.columns.strings import utf8
 
 Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces"]
@@ -31,14 +32,11 @@ class Column:
 
     Attributes
     ----------
-    kind
-        "numbers" (float64), "positions" (int64) and "statistics" (float64 or int32, k per entry) are arrays,
-        "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a sequence of
-        str.
-    per
-        What the column has one entry for: "item", "list" or "feature".
-    several
-        Whether the field holds a tuple or a mapping (by name) of such columns.
+    kind : "numbers" (float64), "positions" (int64) and "statistics" (float64 or int32, k per entry) are
+        arrays, "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a
+        sequence of str.
+    per : what the column has one entry for: "item", "list" or "feature".
+    several : whether the field holds a tuple or a mapping (by name) of such columns.
     """
 
     kind: Kind
@@ -59,7 +57,7 @@ class Column:
         if self.kind not in ARRAYS:
             return
         dtypes, ndim = ARRAYS[self.kind]
-        if isinstance(values, np.ma.MaskedArray):
+        if is_masked(values):
             raise DataError(f"{name} is a masked array, expected a plain one")
         if values.dtype not in dtypes or values.ndim != ndim or not values.flags.c_contiguous:
             dimensions = f"{ndim} dimension{'s' * (ndim > 1)}"

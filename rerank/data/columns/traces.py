@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask, NDArray
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
 
-Keys = npt.NDArray[np.uint64]
+Keys = NDArray[np.uint64]
 
 SUPERPOSITIONS = "superposition"  # the counts of a set that were made of its structures
 
@@ -30,21 +29,15 @@ _FURTHEST = 1e6  # Å; squares and their sums stay exact to far less than a dist
 class Traces:
     """A column with one structure for each entry: its residues in the order of their keys.
 
+    Raises DataError if the arrays are not of this form.
+
     Attributes
     ----------
-    offsets : int64 (n + 1)
-        Residues of structure i are ``offsets[i]:offsets[i + 1]``; none = no structure.
+    offsets : int64 (n + 1), residues of structure i are ``offsets[i]:offsets[i + 1]``; none = no structure.
     keys : uint64 (n_residues)
         Chain, number and insertion code, see ``key_of``; strictly rising within a structure.
-    xyz : float64 (n_residues, 3)
-        Positions of the alpha carbons in Å.
-    residues : uint8 (n_residues)
-        Amino acids by their letter, X = unknown.
-
-    Raises
-    ------
-    DataError
-        If the arrays are not of this form.
+    xyz : float64 (n_residues, 3), positions of the alpha carbons in Å.
+    residues : uint8 (n_residues), amino acids by their letter, X = unknown.
     """
 
     offsets: Index
@@ -109,18 +102,11 @@ class Traces:
 
 
 def key_of(chain: str, number: int, insertion: str = "") -> int:
-    """Return the key of a residue.
+    """Return the key of a residue; raises DataError if one of them is something else.
 
-    Parameters
-    ----------
     chain : up to four printable ASCII characters, "" = no chain.
     number : of the residue, -8388608 to 8388607.
     insertion : a printable ASCII character, or "".
-
-    Raises
-    ------
-    DataError
-        If one of them is something else.
     """
     if len(chain) > CHAIN_LENGTH or not all("!" <= letter <= "~" for letter in chain):
         raise DataError(f"chain {chain!r}, expected up to {CHAIN_LENGTH} printable ASCII characters")

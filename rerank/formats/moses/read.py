@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -86,7 +86,12 @@ class _Sparse:
 
 
 class Gathered:
-    """Features of pieces one after the other."""
+    """Features of pieces one after the other, in blocks that need no second copy if all lines are alike.
+
+    What the columns are, and whether they are dense, is known at the end of the last file. Until then each
+    block has the columns of the names so far, dense if half of its cells have a value. Usually there is one
+    block, and it becomes the features; otherwise blocks are brought to the columns of all names.
+    """
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
@@ -15,8 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
-from rerank.formats.structures.sources import SIGNS, SUFFIXES, is_structure, read_structures
-from rerank.formats.structures.tar import is_tar
+from rerank.formats.structures.sources import SIGNS, SUFFIXES, is_structure, is_tar, read_structures
 
 
 @FORMATS.register("structures", "pdb", "mmcif")

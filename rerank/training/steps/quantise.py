@@ -25,7 +25,7 @@ class QuantisedLabels:
 
     def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
         """Return the lists with quantised labels; RerankError if there are none, or no such model."""
-        from rerank.experiment.derive import with_quantised
+        from rerank.models.predict import with_quantised
 
         return with_quantised(lists, self.quantiser)
 

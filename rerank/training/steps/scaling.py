@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from rerank.core.errors import ConfigError, DataNote
+from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
-from rerank.data.feature_ranges import uneven_columns
+from rerank.data.feature_ranges import note_uneven
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO, SCALINGS, Scaling, fit_scaling
 from rerank.learners.base import Learner
@@ -58,14 +57,3 @@ class ScaleFeatures(Step):
     def note(self, learner: Learner, data: TrainingData) -> None:
         if self.scaling == "none" and not learner.scale_invariant:
             note_uneven(data.source, f"learner {learner.name}")
-
-
-def note_uneven(lists: CandidateLists, who: str) -> None:
-    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
-    found = uneven_columns(lists)
-    if found is not None:
-        (small, least), (large, most) = found
-        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
-        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
-        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
-        warnings.warn(text, DataNote, stacklevel=4)

@@ -170,8 +170,7 @@ def best_change(
     FitError
         If scores overflow.
     """
-    from rerank.learners.tuning.line_problem import LineProblem
-    from rerank.learners.tuning.line_search import Climb
+    from rerank.learners.tuning.line_search import Climb, LineProblem
 
     assert isinstance(judge, SelectingJudge)  # TuneBase.check_data refuses others
     moving = base if term is None else term

@@ -122,7 +122,7 @@ def test_a_base_weight_and_a_keep_margin_stay():
 def test_workers_change_no_byte():
     a, b = (permutation_importance(linear(), some_lists(), "AP", jobs=jobs).as_json() for jobs in (1, 3))
     assert json.dumps(a) == json.dumps(b)
-    options = options_of("perceptron", {"rounds": 3, "metric": "AP"})
+    options = options_of("perceptron", {"epochs": 3, "metric": "AP"})
     runs = []
     for jobs in (1, 3):
         with rerank.core.workers.parallel.using(jobs):

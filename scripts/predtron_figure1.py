@@ -33,7 +33,7 @@ import numpy as np
 
 from rerank import CandidateLists, RerankError
 from rerank.core.figures import Curve, line_chart
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.files.yaml import read_yaml
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats
@@ -120,7 +120,7 @@ def points_of(name: str, panel: Panel, figure: Figure) -> Iterator[Point]:
             judge = parse("nDCG-exp").prepare(test)
             for ties in figure.ties:
                 for curve, settings in panel.curves.items():
-                    common = {"rounds": 1, "average": "last", "shuffle": False, "ties": ties}
+                    common = {"epochs": 1, "average": "last", "shuffle": False, "ties": ties}
                     model = Predtron(**{**common, **settings}).fit(train)
                     loss = 1.0 - value_of(judge, model.score_aligned(test))
                     found.setdefault((ties, curve, x), []).append(loss)

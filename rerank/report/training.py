@@ -6,7 +6,7 @@ import math
 
 from rerank.core.text import count
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.gains import Gain
+from rerank.evaluation.variance import Gain
 from rerank.models.base import CHEATING, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import (
@@ -31,7 +31,8 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     rounds = model.training.rounds
     match rounds:
         case RoundsRecord():
-            text = f"{count(rounds.run, 'round')}, kept round {rounds.kept}"
+            unit = model.training.unit
+            text = f"{count(rounds.run, unit)}, kept {unit} {rounds.kept}"
             if rounds.converged:
                 text += ", the last one without an update"
             if rounds.dev is not None:
@@ -138,9 +139,8 @@ def margin_line(model: Model) -> str:
 
 def seed_lines(seeds: SeedsRecord) -> list[str]:
     """Return how several runs differ, and which of them was kept."""
-    from rerank.report.runs import variance_lines
 
-    lines = variance_lines(seeds, f"{seeds.on} ", decimals(*seeds.values))
+    lines = seeds.lines(f"{seeds.on} ", decimals(*seeds.values))
     return [*lines, f"kept seed {seeds.chosen}, the {seeds.by} run on {seeds.on}"]
 
 

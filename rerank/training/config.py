@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from rerank.core.errors import ConfigError, DataNote, FormatError
-from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
-from rerank.core.files.streams import os_error, shown
+from rerank.core.errors import ConfigError, DataNote, FormatError, os_error
+from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, is_pipe, shown
 from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
 from rerank.core.settings import Settings, setting
 from rerank.core.text import auto_or_positive, number
@@ -45,19 +44,21 @@ def _scale(value: Any) -> Any:
 
 
 class SelectSection(Settings):
-    """Which metric is watched, and which round is kept by it."""
+    """Which metric is watched, and which round or epoch is kept by it."""
 
     help_group: ClassVar[str] = "Choice and tuning"
 
     metric: str | None = setting(
         None,
-        "metric to optimise, to watch after each round and to choose a round by",
+        "metric to optimise, to watch after each round or epoch and to choose one by",
         metavar="METRIC",
         flags=("--metric", "-m"),
         group="",
     )
     keep: Literal["last", "best", "train"] | None = setting(
-        None, "keep the last round, the best on the development lists, or the best on the training lists"
+        None,
+        "which round or epoch to keep: the last, the best on dev (best), the best on the training lists "
+        "(train)",
     )
     keep_margin: float | Literal["auto", "none"] = setting(
         "none",
@@ -311,7 +312,9 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
         if own.get("keep", keep) != keep:
             raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
         if "keep" not in known:
-            raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
+            raise ConfigError(
+                f"select.keep: learner {config.learner.get('name')!r} has no rounds or epochs to keep"
+            )
         own["keep"] = keep
     if config.seed is not None:
         if "seed" not in known:

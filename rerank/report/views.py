@@ -53,26 +53,6 @@ class View:
     columns: Callable[[Any], Mapping[str, Any]] | None = None
 
 
-def number(value: float | None) -> str:
-    """Return a value in six figures, "-" if there is none."""
-    return "-" if value is None or value != value else f"{value:.6g}"
-
-
-def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Sequence[str] = ()) -> Sheet:
-    """Return records of the same keys as a table; columns of texts are to the left."""
-    keys = list(records[0]) if records else []
-    columns = []
-    for key in keys:
-        of_words = all(isinstance(record[key], str) for record in records)
-        columns.append(Column(key, (key,), plain if of_words else _cell, left=of_words))
-    rows = tuple(Row(tuple(record[key] for key in keys)) for record in records)
-    return Sheet(tuple(columns), rows, title=title, notes=tuple(notes))
-
-
-def _cell(value: Any) -> str:
-    return number(value) if isinstance(value, float) else plain(value)
-
-
 def _values_sheets(found: Values) -> list[Sheet]:
     digits = [found.digits.get(name, 4) for name in found]
     rows = tuple(
@@ -91,26 +71,6 @@ def _values_columns(found: Values) -> dict[str, Any]:
         "value": list(found.values()),
         "signature": [found.signatures.get(name) for name in found],
     }
-
-
-def _lists_sheets(lists: CandidateLists) -> list[Sheet]:
-    """The first items, with their first features."""
-    rows: list[dict[str, Any]] = []
-    left = max(0, lists.n_features - _MOST_FEATURES)
-    for one in lists:
-        for item in one[: _MOST_ITEMS - len(rows)]:
-            record: dict[str, Any] = {"list": item.list_id, "id": item.id}
-            record |= {} if item.text is None else {"text": item.text}
-            record |= {} if item.classes is None else {"classes": item.classes}
-            if lists.labels is not None:
-                record |= {"label": item.label}
-            names = [name for name in lists.names()[:_MOST_FEATURES] if name not in record]
-            rows.append(record | {name: item.features.get(name, 0.0) for name in names})
-        if len(rows) >= _MOST_ITEMS:
-            break
-    notes = [f"{count(lists.n_lists, 'list')}, {count(lists.n_items, 'item')}"]
-    notes += [f"{count(left, 'more feature')}"] * bool(left)
-    return [table_of(rows, notes=notes)]
 
 
 def _model_records(model: Model) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ from rerank import CandidateLists, RerankError
 from rerank.core.files.streams import write_lines
 from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
+from rerank.data.pair_counts import settings_of, standard_relations
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums
@@ -42,8 +43,7 @@ from rerank.experiment.derive import with_quantised
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
-from rerank.report.pair_counts import settings_of, standard_relations
-from rerank.report.runs import sparkline
+from rerank.models.describe_training import sparkline
 
 BARS = 14
 

@@ -127,7 +127,7 @@ def parse(
     """
     from rerank.core.text import count
     from rerank.experiment.features import parse_files
-    from rerank.report import tree_features
+    from rerank.features import tree_features
 
     typed = {"types": types, "closed_class": closed_class, "left_out": left_out}
     words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}

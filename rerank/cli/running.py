@@ -119,7 +119,7 @@ def _regenerate(config: str, out: str | None, jobs: int | None, task: int | None
 
     from rerank.core.errors import ConfigError
     from rerank.experiments.reproducing import read_reproduction, reproduce
-    from rerank.report.reproduction import print_reproduction
+    from rerank.experiments.reproducing.report import print_reproduction
 
     reproduction = read_reproduction(config)
     steps = list(reproduction.steps)

@@ -26,14 +26,14 @@ def validate(
     rerank validate train.txt
     """
     from rerank.core.errors import FormatError
+    from rerank.data.describe import Contents
     from rerank.experiment.predicting import validate_file
-    from rerank.report.contents import Contents
 
     try:
         contents = validate_file(data, reading=reading)
         lines = contents.lines()
     except FormatError as error:
         contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(as_, lambda: lines, contents.as_json, lambda: [contents.sheet()])
+    write(as_, lambda: lines, contents.as_json, contents.sheets)
     if contents.faults:
         raise typer.Exit(EXIT_NO)

@@ -79,10 +79,7 @@ def weigh_lists(
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    from rerank.core.tables.sheet import facts_sheet
-    from rerank.core.tables.text import facts
     from rerank.experiments.list_weights import weigh_lists_files
-    from rerank.report.list_weights import weighing_facts
     from rerank.training.config import settings_of
 
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
@@ -90,5 +87,4 @@ def weigh_lists(
     found = weigh_lists_files(
         train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
     )
-    rows = weighing_facts(found)
-    write(as_, lambda: facts(rows), found.as_json, lambda: [facts_sheet(rows)])
+    write(as_, found.lines, found.as_json, lambda: found.sheets()[:1])

@@ -14,13 +14,22 @@ from rerank.core.files.streams import read_bytes, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats, Index, Ints, Mask
-from rerank.data.columns.class_sets import EXPECTED, HOW_READ, REJECT, class_sets, coder, ordered_names, plain_number
+from rerank.data.columns.class_sets import (
+    EXPECTED,
+    HOW_READ,
+    REJECT,
+    class_sets,
+    coder,
+    ordered_names,
+    plain_number,
+)
 from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 
 _LARGEST = 1e300  # of values, so that differences and their sums are finite
+_CELL_BYTES = 40  # of a candidate class: label, scores, name
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -13,10 +13,10 @@ import numpy as np
 
 from rerank.core.errors import DataError, cut
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Sheet, facts_sheet
+from rerank.core.tables.sheet import Sheet, facts_sheet, table_of
 from rerank.core.tables.text import facts
 from rerank.core.text import count, some
-from rerank.core.types import Floats
+from rerank.core.types import Floats, Index
 from rerank.data.columns.class_sets import class_sets, coder, ordered_names, plain_answer
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn

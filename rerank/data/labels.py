@@ -20,7 +20,6 @@ from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 
-
 Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
+from rerank.core.tables.numbers import value_text
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import number
 from rerank.core.types import Floats
 from rerank.data.labels import Quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
-from rerank.report.tables import value_text
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
 
@@ -135,6 +135,10 @@ class Scheme:
 
 class PairCounts(Display, list[Scheme]):
     """The pairs of several schemes; its data frame has their ``row()``."""
+
+    def sheets(self) -> list[Sheet]:
+        """Return the rows as a table."""
+        return [pair_sheet(self)]
 
 
 def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:

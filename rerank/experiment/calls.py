@@ -10,16 +10,16 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.data import frames
 from rerank.data.array_inputs import vector
+from rerank.data.describe import Contents
 from rerank.data.folds import folds_of, parts_of
 from rerank.data.lists import CandidateLists
 from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.predicting import check_cheating, predictor, validate_file
 from rerank.experiment.sources import Data, as_lists, is_path, lists_for
+from rerank.models import predictions
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.report import predictions
-from rerank.report.contents import Contents
-from rerank.report.predictions import Ranking
+from rerank.models.predictions import Ranking
 
 OUTPUTS = ("scores", "table", "run", "best", "nbest", "grades", "probabilities", "classes")
 _OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists

@@ -23,10 +23,10 @@ from rerank.data.reading import Reading
 from rerank.experiment.derive import labelled, with_consensus
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, check_inputs, read_lists
+from rerank.features import tree_features
 from rerank.features.heads import default_heads, read_heads
 from rerank.features.parse import ParseFeatures, ParseSettings, choose
 from rerank.formats import load
-from rerank.report import tree_features
 
 
 def consensus_file(

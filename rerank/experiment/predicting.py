@@ -19,13 +19,13 @@ from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged
 from rerank.formats import format_of
+from rerank.models import predictions
 from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.report import predictions
 
 if TYPE_CHECKING:
-    from rerank.report.contents import Contents
-    from rerank.report.pair_counts import PairCounts
+    from rerank.data.describe import Contents
+    from rerank.data.pair_counts import PairCounts
     from rerank.transductive.adaptation import Adaptation
     from rerank.transductive.cache.descriptors import By
 
@@ -240,7 +240,7 @@ def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:
     FormatError
         With the line, if the file does not follow its format.
     """
-    from rerank.report.contents import describe
+    from rerank.data.describe import describe
 
     return describe(read_judged(data, reading))
 
@@ -272,15 +272,15 @@ def count_pairs(
         If a setting is unknown, or the lists have no labels.
     """
     from rerank.data.labels import parse_quantiser
-    from rerank.data.pairs import PairRelation
-    from rerank.experiment.derive import with_quantised
-    from rerank.report.pair_counts import (
+    from rerank.data.pair_counts import (
         PairCounts,
         Scheme,
         parse_relation,
         standard_quantisers,
         standard_relations,
     )
+    from rerank.data.pairs import PairRelation
+    from rerank.experiment.derive import with_quantised
 
     chosen = [parse_relation(text) for text in relations]
     ways = [parse_quantiser(text) for text in quantisers]

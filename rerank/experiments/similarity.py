@@ -25,10 +25,9 @@ from rerank.data.scaling import AUTO, fit_scaling
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
 from rerank.experiments.together import check_different, ids_of, names_of, only_compared, sources_of, together
-from rerank.report import similarity as report
-from rerank.report.compared import ItemSimilarity, ListSimilarity
-from rerank.report.similarity import MOST_FOR_SPECTRUM, Similarity
+from rerank.similarity import compared
 from rerank.similarity.base import Kernel
+from rerank.similarity.compared import MOST_FOR_SPECTRUM, ItemSimilarity, ListSimilarity, Similarity
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
 from rerank.similarity.named import kernel_of
@@ -188,7 +187,7 @@ def similarity_files(
         raise ConfigError(f"repair: not used with kernel {made.text}: kernels of items need none")
     check_inputs(data)
     sources = inputs_of(data[0], reading, *data[1:])
-    names = report.files_of("list" if isinstance(made, Kernel) else "item")
+    names = compared.files_of("list" if isinstance(made, Kernel) else "item")
     paths = [os.path.join(out, name) for name in names] if out is not None else []
     with all_or_none(), parallel.using(jobs, cluster):
         if out is not None:
@@ -210,7 +209,7 @@ def similarity_files(
             if out is not None:
                 _write(found, paths, neighbours or NEAREST, repair)
         if figure is not None:
-            report.draw(found, figure)
+            compared.draw(found, figure)
     return found
 
 

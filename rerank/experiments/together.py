@@ -13,8 +13,8 @@ from rerank.data.columns.schema import TREE
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.report.similarity import short_names
 from rerank.similarity.base import Kernel
+from rerank.similarity.compared import short_names
 from rerank.similarity.items.expression import ItemKernel
 
 

@@ -12,9 +12,9 @@ from rerank.core.text import some
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.rows import Choice, Cost
 from rerank.evaluation.summary import Summary
+from rerank.models.describe_training import number
 from rerank.report.summaries import spelled
 from rerank.report.tables import p_text, value_text
-from rerank.report.training import number
 
 
 def choice_parts(choices: Sequence[Choice]) -> list[Part]:

@@ -13,7 +13,7 @@ from rerank.core.text import count
 from rerank.evaluation.evaluate import FIRST_BEST, Evaluation, MetricInfo, MetricResult
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.significance import holm
-from rerank.report.runs import variance_lines
+from rerank.models.describe_training import variance_lines
 
 SIGNIFICANT = 0.05
 REFERENCES = ("first-best", "random", "oracle")

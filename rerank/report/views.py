@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-from rerank.core.tables.sheet import Column, Row, Sheet, plain
-from rerank.core.tables.text import facts, sheet_lines
-from rerank.core.text import count
-from rerank.data.lists import CandidateLists
+from rerank.core.tables.data import columns_of
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.text import sheet_lines
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.evaluate import Evaluation
-from rerank.evaluation.importance import Ablation, Permutation, Weights
 from rerank.evaluation.list_table import ListTable
 from rerank.evaluation.metric_values import Values
-from rerank.models.base import Model
 from rerank.report.comparisons import comparison_sheet, comparison_text
-from rerank.report.contents import Contents, describe
-from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
 from rerank.report.list_table import list_sheet
-from rerank.report.list_weights import ListWeights, weighing_facts
-from rerank.report.models import model_lines
-from rerank.report.pair_counts import PairCounts, pair_sheet
-from rerank.report.predictions import Ranking
 from rerank.report.tables import evaluation_sheet, table_text, value_text
-from rerank.report.weight_table import shown_weights
 
 _MOST_ITEMS = 10  # of lists in a notebook
 _MOST_FEATURES = 8
@@ -73,95 +62,17 @@ def _values_columns(found: Values) -> dict[str, Any]:
     }
 
 
-def _model_records(model: Model) -> list[dict[str, Any]]:
-    remarks, shown = model.remarks(), shown_weights(model)
-    return [
-        {"feature": name, "weight": weight, **shown.scale_of(name)}
-        | ({"remark": remarks.get(name, "")} if remarks else {})
-        for name, weight in shown.rows
-    ]
-
-
-def _model_sheets(model: Model) -> list[Sheet]:
-    records, facts = _model_records(model), [line for line in model_lines(model, top=0) if line.strip()]
-    more = [f"... and {len(records) - _MOST_ROWS} more"] if len(records) > _MOST_ROWS else []
-    return [table_of(records[:_MOST_ROWS], title=repr(model), notes=[*more, *facts])]
-
-
-def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Records as columns."""
-    keys = dict.fromkeys(key for record in records for key in record)
-    return {key: [record.get(key) for record in records] for key in keys}
-
-
-def _parts(records: Sequence[Any]) -> list[dict[str, Any]]:
-    """Dataclasses as records, their intervals as two values."""
-    found = [asdict(one) for one in records]
-    for record in found:
-        if "ci" in record:
-            record["low"], record["high"] = record.pop("ci") or (None, None)
-    return found
-
-
-def _contents_records(found: Contents) -> list[dict[str, str]]:
-    rows = [*found.facts, *(("odd", text) for text in found.oddities), *(("fault", t) for t in found.faults)]
-    return [{"fact": name, "text": text} for name, text in rows]
-
-
-def _weight_records(found: ListWeights) -> list[dict[str, Any]]:
-    return [
-        {"list": name, "weight": weight}
-        for name, weight in zip(found.ids, found.weights.tolist(), strict=True)
-    ]
-
-
-def _list_weight_sheets(found: ListWeights) -> list[Sheet]:
-    records = _weight_records(found)
-    more = [f"... and {len(records) - _MOST_ROWS} more"] if len(records) > _MOST_ROWS else []
-    return [table_of(records[:_MOST_ROWS], notes=more)]
-
-
-def _of(sheet: Callable[[Any], Sheet], records: Callable[[Any], Sequence[Mapping[str, Any]]]) -> View:
-    """The view of a result that is one table, whose data frame has all rows."""
-    return View(
-        lambda found: [sheet(found)],
-        lambda found: sheet_lines(sheet(found)),
-        lambda found: _columns(records(found)),
-    )
-
-
 _VIEWS: dict[type, View] = {
     Evaluation: View(lambda found: [evaluation_sheet(found)], lambda found: [table_text(found)]),
     ListTable: View(
         lambda found: [list_sheet(found)],
         lambda found: sheet_lines(list_sheet(found)),
-        lambda found: _columns(list(found.records())),
+        lambda found: columns_of(found.records()),
     ),
     Comparisons: View(lambda found: [comparison_sheet(found)], lambda found: [comparison_text(found)]),
     Values: View(
         _values_sheets, lambda found: [f"{name} {value!r}" for name, value in found.items()], _values_columns
     ),
-    CandidateLists: View(_lists_sheets, lambda lists: describe(lists).lines()),
-    Model: View(_model_sheets, partial(model_lines, top=_MOST_ROWS), lambda m: _columns(_model_records(m))),
-    Contents: View(
-        lambda found: [found.sheet()],
-        lambda found: found.lines(),
-        lambda found: _columns(_contents_records(found)),
-    ),
-    Weights: _of(weight_sheet, _parts),
-    Permutation: _of(permutation_sheet, lambda found: _parts(found.drops)),
-    Ablation: _of(ablation_sheet, lambda found: _parts(found.ablated)),
-    ListWeights: View(
-        _list_weight_sheets,
-        lambda found: facts(weighing_facts(found)),
-        lambda found: _columns(_weight_records(found)),
-    ),
-    Ranking: View(
-        lambda found: [found.sheet(_MOST_ROWS)],
-        lambda found: sheet_lines(found.sheet(_MOST_ROWS)),
-        lambda found: _columns(list(found.sheet().records())),
-    ),
-    PairCounts: View(lambda found: [pair_sheet(found)], lambda found: sheet_lines(pair_sheet(found))),
 }
 
 

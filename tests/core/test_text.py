@@ -10,8 +10,8 @@ from rerank.data.first_best import margin_of
 from rerank.data.folds import parts_of
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
+from rerank.data.pair_counts import parse_relation
 from rerank.metrics.base import parse
-from rerank.report.pair_counts import parse_relation
 
 LISTS = CandidateLists.from_arrays([[0.0]] * 4, group=[1] * 4)
 

@@ -16,7 +16,7 @@ from rerank.evaluation.gains import gain
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.variance import of_values, variance
 from rerank.metrics.base import parse
-from rerank.report.runs import variance_lines
+from rerank.models.describe_training import variance_lines
 from rerank.report.tables import table_text
 
 

@@ -17,8 +17,8 @@ from rerank.learners.penalised import STRENGTHS
 from rerank.learners.pointwise.items import JudgedItems
 from rerank.learners.pointwise.logistic import ClassLoss, Logistic
 from rerank.learners.pointwise.ridge import Ridge, Squares
-from rerank.report.models import model_lines
-from rerank.report.training import training_lines
+from rerank.models.describe import model_lines
+from rerank.models.describe_training import training_lines
 from rerank.training.train import fit, make_learner
 
 

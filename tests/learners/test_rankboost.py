@@ -22,7 +22,7 @@ from rerank.learners.rankboost.explicit import ExplicitPairs
 from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.metrics.base import parse
-from rerank.report.models import model_lines, model_record
+from rerank.models.describe import model_lines, model_record
 
 SETTINGS = [
     {},

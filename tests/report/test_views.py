@@ -13,8 +13,8 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.experiment.predicting import validate_file
 from rerank.experiments.similarity import list_similarity
+from rerank.models.describe import model_lines
 from rerank.report.comparisons import comparison_text
-from rerank.report.models import model_lines
 from rerank.report.tables import table_text
 
 EVIL = "<script>alert('x')</script>"

@@ -75,16 +75,6 @@ class Display:
         return self.summary()
 
 
-def html_of(found: Any) -> str:
-    """Return a result as tables of HTML."""
-    return sheets_text(_view_of(type(found)).sheets(found), "html")
-
-
-def summary_of(found: Any) -> Text:
-    """Return a result as text, as the command line prints it."""
-    return Text("\n".join(_view_of(type(found)).lines(found)).rstrip("\n"))
-
-
 def check_form(form: str) -> None:
     """Raise ConfigError if a form is unknown."""
     if form not in FORMS:

@@ -107,9 +107,6 @@ def coder(names: Sequence[str]) -> Callable[[str], int | None]:
     return lambda name: codes.get(plain_number(name) or name)
 
 
-_CELL_BYTES = 40  # of a candidate class: label, scores, name
-
-
 def plain_answer(text: str) -> str:
     """Return the text by which an answer is compared: without blanks at its ends, those of Unicode as well.
 

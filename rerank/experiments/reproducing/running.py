@@ -20,7 +20,7 @@ from rerank.core.workers.parallel import each, using
 from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, same_output, value_of
 from rerank.experiments.reproducing.commands import Done, absent, keep, kept, key_of, run_step
 from rerank.experiments.reproducing.config import Finder, Number, Reproduction, Step
-from rerank.report.reproduction import as_json
+from rerank.experiments.reproducing.report import as_json
 
 
 def reproduce(

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rerank.models.pair_counts import settings_of, standard_relations
 from text_lists.sets import TASKS, Task, load_part, print_rows, spread
 from text_lists.watching import Curve, LogLoss, Recorded
 
@@ -35,15 +36,14 @@ from rerank import CandidateLists, RerankError
 from rerank.core.files.streams import write_lines
 from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
-from rerank.data.pair_counts import settings_of, standard_relations
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.experiment.derive import with_quantised
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
 from rerank.models.describe_training import sparkline
+from rerank.models.predict import with_quantised
 
 BARS = 14
 

@@ -43,7 +43,7 @@ def pairs(
     \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
-    from rerank.experiment.predicting import count_pairs
+    from rerank.models.pair_counts import count_pairs
 
     schemes = count_pairs(data, relation or [], quantise or [], reading=reading)
     write(as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.sheets)

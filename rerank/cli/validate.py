@@ -27,10 +27,10 @@ def validate(
     """
     from rerank.core.errors import FormatError
     from rerank.data.describe import Contents
-    from rerank.experiment.predicting import validate_file
+    from rerank.formats.sources import validate as validate_data
 
     try:
-        contents = validate_file(data, reading=reading)
+        contents = validate_data(data, reading=reading)
         lines = contents.lines()
     except FormatError as error:
         contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]

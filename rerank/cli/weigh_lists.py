@@ -79,12 +79,12 @@ def weigh_lists(
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    from rerank.experiments.list_weights import weigh_lists_files
+    from rerank.training import list_weights
     from rerank.training.config import settings_of
 
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
     settings = settings_of(set_ or [], own)
-    found = weigh_lists_files(
+    found = list_weights.weigh_lists(
         train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
     )
     write(as_, found.lines, found.as_json, lambda: found.sheets()[:1])

@@ -160,3 +160,14 @@ def _of_objects(values: AnyArray, what: str) -> AnyArray:
 
 def _is_real(kind: type) -> bool:
     return issubclass(kind, _REAL) and not issubclass(kind, np.timedelta64)
+
+
+def is_nested(data: Any) -> bool:
+    """Whether it is a sequence of sequences, one for each list."""
+    first = next(iter(data), 0.0)  # data[0] of a pandas Series is the row with the label 0
+    return not isinstance(first, str) and np.ndim(first) > 0
+
+
+def kind_of(value: Any) -> str:
+    """A value of the wrong kind for a message."""
+    return f"the text {value!r}" if isinstance(value, str) else type(value).__name__

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from rerank.core.errors import DataNote
 from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
@@ -88,6 +91,17 @@ def _of_rows(rows: Sparse, offsets: Index) -> Floats:
     ranges[parts == 0] = np.nan
     np.fmax.at(out, rows.indices, ranges)
     return out
+
+
+def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
+    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
+    found = uneven_columns(lists)
+    if found is not None:
+        (small, least), (large, most) = found
+        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
+        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
+        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
+        warnings.warn(text, DataNote, stacklevel=stacklevel)
 
 
 def deviations_within(lists: CandidateLists) -> Floats:

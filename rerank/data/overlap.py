@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rerank.core.errors import DataError
+from rerank.core.errors import DataError, DataNote
+from rerank.core.text import count
 from rerank.core.types import AnyArray
 from rerank.data.lists import CandidateLists
 
@@ -116,6 +118,31 @@ def copy_groups(lists: CandidateLists) -> list[int]:
         keys = [i if row is None else row for i, row in enumerate(_projections(lists, lists.names()))]
     first: dict[object, int] = {}
     return [first.setdefault(key, i) for i, key in enumerate(keys)]
+
+
+def note(text: str) -> None:
+    """Warn with a DataNote."""
+    warnings.warn(text, DataNote, stacklevel=4)
+
+
+def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> bool:
+    """Warn if many lists have the features of training lists, and return whether they have.
+
+    Parameters are those of ``overlap``; ``what`` is what the note calls the training lists.
+    """
+    share = overlap(known, names, lists)
+    if share:
+        note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")
+    return share > 0
+
+
+def note_shared(known: CandidateLists, lists: CandidateLists, what: str) -> None:
+    """Warn if lists are in another part too: many by their features, or some by id and features.
+
+    ``what`` is what the note calls the other part.
+    """
+    if not note_trained_on(sketch(known), known.names(), lists, what) and (n := shared_lists(known, lists)):
+        note(f"{lists.source}: {count(n, 'list')} with the id and the features of one of the {what}")
 
 
 Place = tuple[int, int]

@@ -26,8 +26,6 @@ from rerank.experiment.classes import (
     reading_for,
 )
 from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
-from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
 from rerank.experiment.systems import (
     add_data,
     add_files,
@@ -37,6 +35,7 @@ from rerank.experiment.systems import (
     is_nested_mapping,
     systems_in,
 )
+from rerank.formats.sources import Data, all_or_none, as_lists, check_outputs, inputs_of, is_path
 
 if TYPE_CHECKING:
     from rerank.evaluation.compare import Comparisons

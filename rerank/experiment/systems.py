@@ -21,9 +21,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.reading import FITTED, Reading
 from rerank.experiment.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
-from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
 from rerank.formats.scores import read_scores
+from rerank.formats.sources import Data, is_path, read_judged, read_lists
 from rerank.metrics.judges import untied
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def gathered_values(
         If a value is not a number, a system has no score at all, or scores without ids have no items to
         follow.
     """
-    from rerank.metrics.sequences import scores_of
+    from rerank.metrics.judges import scores_of
 
     if read is not None:
         gathering = read

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.experiment.sources import check_inputs
 from rerank.experiments.config import SPELLING, ExperimentConfig, read_experiment
 from rerank.experiments.folder import DATA, Cell, ExperimentRecord, RunFolder
 from rerank.experiments.parts import Parts, code_digest, digest_of, digest_of_file, parts_of
 from rerank.experiments.work import Share, TestLists, Work, plain
+from rerank.formats.sources import check_inputs
 from rerank.metrics.base import parse, parse_all
 from rerank.training.config import TrainConfig
 from rerank.training.train import learner_of

@@ -18,9 +18,9 @@ from rerank.evaluation.results import Results
 from rerank.evaluation.rows import Cost
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.summary import Summary, summarise
-from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiments.folder import EXPERIMENT, RunFolder, read_run
 from rerank.experiments.results import ADAPTATION, adaptation_of, costs_of, results_of
+from rerank.formats.sources import all_or_none, check_outputs
 from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Report, check_report_form
 

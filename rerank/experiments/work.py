@@ -28,10 +28,9 @@ from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note_shared
 from rerank.data.selection import selected
 from rerank.data.store import read_store
-from rerank.experiment.importance import LINEAR, standardised_weights
-from rerank.experiment.notes import note_shared
 from rerank.experiments.adaptation import AdaptationRecord, adaptation_record
 from rerank.experiments.folder import (
     CELLS,
@@ -53,6 +52,7 @@ from rerank.experiments.parts import code_digest
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
+from rerank.models.importance import LINEAR, standardised_weights
 from rerank.training.config import TrainConfig
 from rerank.training.train import TrainInputs, fit_inputs, inputs_of_training
 

@@ -225,3 +225,16 @@ def write_reordered(lists: CandidateLists, scores: Floats, format: str, out: str
     from rerank.formats import FORMATS
 
     FORMATS.get(format)().write(lists.reordered(ranking(lists, scores)), out)
+
+
+def in_memory(as_: str, lists: CandidateLists, scores: Floats) -> Any:
+    """Return predictions as ``rerank.predict`` gives them; scores are in the order of the caller's rows."""
+    items = lists.from_input_order(scores)
+    if as_ == "best":
+        return list(best_lines(lists, items, ""))
+    if as_ == "nbest":
+        return lists.reordered(ranking(lists, items))
+    if as_ not in ("table", "run"):
+        return scores
+    found = Ranking.of(lists, items)
+    return found if as_ == "table" else found.as_run()

@@ -363,7 +363,10 @@ def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any
     ConfigError, FormatError
         If it cannot be read or a variable is not set.
     """
-    values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
+    written = yaml_values(path)
+    if "numbers" in written:
+        raise ConfigError(f"{path}: describes the numbers of a text: python scripts/reproduce {path}")
+    values = {str(key): _expand(value, path) for key, value in written.items()}
     if isinstance(values.get("data"), dict):
         put_beside(values["data"], path, owner)
     return values

@@ -19,14 +19,22 @@ from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
 from rerank.data.lists import CandidateLists, without_labels
+from rerank.data.overlap import note_shared
 from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.data.unjudged import Unjudged
-from rerank.experiment.notes import note_ndcg, note_shared
-from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
-from rerank.experiment.sources import Data, check_inputs, is_path, read_lists
+from rerank.experiment.notes import note_ndcg
 from rerank.formats import load
+from rerank.formats.sources import (
+    Data,
+    all_or_none,
+    check_inputs,
+    check_outputs,
+    is_path,
+    read_lists,
+    timing_of,
+)
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
@@ -279,7 +287,7 @@ def inputs_of_training(
     lists = of_training(load_part(data, "train"))
     labels = None if quantiser is None else lists.labels
     if quantiser is not None:
-        from rerank.experiment.derive import with_quantised
+        from rerank.models.predict import with_quantised
 
         # before features are selected: a model that quantises has its own
         lists = with_quantised(lists, quantiser)
@@ -497,6 +505,6 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
     if data.label is None:
         return lists
-    from rerank.experiment.derive import labelled
+    from rerank.metrics.labelling import label
 
-    return labelled(lists, data.label)
+    return label(lists, data.label)

@@ -71,6 +71,26 @@ class Adaptation:
     facts: Mapping[str, float] = field(default_factory=dict)
     jointly: bool = False
 
+    def tsv(self) -> Iterator[str]:
+        """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
+
+        With a cache of rankers there is a column that says where each one comes from.
+
+        All columns but the seconds are the same for any number of workers.
+        """
+        names = diagnostic_names(self.rows)
+        cached = any(row.origin for row in self.rows)
+        cells = (
+            (
+                *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
+                *([row.origin] if cached else []),
+                *(float(row.diagnostics.get(name, np.nan)) for name in names),
+                round(row.seconds, 6),
+            )
+            for row in self.rows
+        )
+        return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
+
 
 def joined(parts: Sequence[Adaptation]) -> Adaptation:
     """Return the adaptation to all lists from those to some, in their order."""
@@ -102,27 +122,6 @@ def taus(a: Floats, b: Floats, offsets: Index) -> Floats:
     tau = np.where(size > 0, surplus / np.maximum(size, 1.0), n_a == n_b)
     found: Floats = np.where(np.logical_and.reduceat(finite, offsets[:-1]), tau, np.nan)
     return found
-
-
-def adaptation_tsv(rows: Sequence[ListRow]) -> Iterator[str]:
-    """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
-
-    With a cache of rankers there is a column that says where each one comes from.
-
-    All columns but the seconds are the same for any number of workers.
-    """
-    names = diagnostic_names(rows)
-    cached = any(row.origin for row in rows)
-    cells = (
-        (
-            *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
-            *([row.origin] if cached else []),
-            *(float(row.diagnostics.get(name, np.nan)) for name in names),
-            round(row.seconds, 6),
-        )
-        for row in rows
-    )
-    return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
 
 
 def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:

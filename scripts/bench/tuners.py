@@ -20,9 +20,9 @@ from common import arguments
 
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.experiment.derive import labelled
 from rerank.experiment.evaluating import evaluate
 from rerank.formats import load
+from rerank.metrics.labelling import label as labelled
 from rerank.training.train import fit, make_learner
 
 SEEDS = (1000, 2000, 3000)

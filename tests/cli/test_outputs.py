@@ -12,8 +12,8 @@ import rerank as package
 from rerank.core.errors import RerankError
 from rerank.core.files import atomic_output as placing
 from rerank.data.reading import Reading
-from rerank.experiment.converting import append_file, convert_file, split_file
-from rerank.experiment.predicting import predict_file
+from rerank.formats.convert import append, save, split
+from rerank.models.predict import predict
 
 PARSES = """\
 (S1 (S (NP (PRP it)) (VP (VBD ran))))
@@ -158,11 +158,11 @@ def test_derived_outputs_are_checked(rerank, files, command, message):
 def test_library_functions_have_the_same_protection(files):
     lists = package.load("test.letor")
     for call in (
-        lambda: convert_file("test.letor", "test.letor", "svmlight"),
-        lambda: append_file(lists, {"x": "scores"}, "scores", "svmlight"),
-        lambda: predict_file("model", lists, "model"),
-        lambda: split_file(files / "test.letor", ".", parts=["test=.5"]),
-        lambda: convert_file(lists, "q", "svmlight", reading=Reading(qrels="q")),
+        lambda: save("test.letor", "test.letor", "svmlight"),
+        lambda: append(lists, {"x": "scores"}, "scores", "svmlight"),
+        lambda: predict("model", lists, out="model"),
+        lambda: split(files / "test.letor", ["test=.5"], out="."),
+        lambda: save(lists, "q", "svmlight", reading=Reading(qrels="q")),
     ):
         before = tree(files)
         with pytest.raises(RerankError, match="is one of the input files"):

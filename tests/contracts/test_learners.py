@@ -399,7 +399,7 @@ def test_missing_values_are_filled_from_files_as_in_memory(name, tmp_path):
     assert kept[0] == kept[1]
     assert model.kind == "random" or model.feature_names[6:] == ["f0?missing", "f1?missing", "f2?missing"]
     if model.kind != "random":  # which reads no feature, so that nothing is kept
-        found = rerank.predict_file(str(tmp_path / "model"), data, str(tmp_path / "scores"))
+        found = rerank.predict(str(tmp_path / "model"), data, out=str(tmp_path / "scores"))
         np.testing.assert_array_equal(found.scores, model.score(lists))
 
 

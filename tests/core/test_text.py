@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rerank.models.pair_counts import parse_relation
 
 from rerank.core.errors import ConfigError
 from rerank.core.text import number
@@ -10,7 +11,6 @@ from rerank.data.first_best import margin_of
 from rerank.data.folds import parts_of
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
-from rerank.data.pair_counts import parse_relation
 from rerank.metrics.base import parse
 
 LISTS = CandidateLists.from_arrays([[0.0]] * 4, group=[1] * 4)

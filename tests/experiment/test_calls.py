@@ -11,7 +11,6 @@ import pytest
 
 import rerank
 from rerank.core.errors import DataNote, RerankError
-from rerank.experiment.predicting import predict_file
 
 RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame(
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*trained on:rerank.DataNote")
 def test_predictions_are_those_of_files(as_, tmp_path):
     path = str(tmp_path / "out")
     texts = rerank.CandidateLists.from_frame(FRAME.rename(columns={"id": "text"}))
-    predict_file(MODEL, texts if as_ == "best" else LISTS, path, as_=as_)
+    rerank.predict(MODEL, texts if as_ == "best" else LISTS, as_, out=path)
     lines = Path(path).read_text().splitlines()
     found = rerank.predict(MODEL, texts if as_ == "best" else LISTS, as_)
     if as_ == "scores":
@@ -133,8 +132,8 @@ def test_lists_with_further_columns_and_in_parts():
         (lambda: rerank.predict(MODEL, LISTS, "probabilities"), "predicts no probabilities"),
         (lambda: rerank.append(LISTS, {"h": [1, 2]}), "h has shape (2,), expected (12,)"),
         (lambda: rerank.append(LISTS, {"f": range(12)}), "feature 'f' exists already"),
-        (lambda: rerank.split(LISTS), "give parts, such as {'train': 0.8, 'test': 0.2}, or folds"),
-        (lambda: rerank.split(LISTS, ["train"]), "parts: found ['train'], expected shares by name"),
+        (lambda: rerank.split(LISTS), "give parts (--part NAME=SHARE, twice or more) or --folds K"),
+        (lambda: rerank.split(LISTS, ["train"]), "--part train: expected NAME=SHARE"),
         (
             lambda: rerank.train([[1.0, 2.0]]),
             "found list, expected CandidateLists (from_arrays",

@@ -14,8 +14,8 @@ import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.selection import random_order, selected
-from rerank.experiment import importance
-from rerank.experiment.importance import permutation_importance, standardised_weights
+from rerank.models import importance
+from rerank.models.importance import permutation_importance, standardised_weights
 from rerank.models.linear import LinearModel
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan

@@ -13,7 +13,7 @@ from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.missing import POLICIES
-from rerank.experiment import importance
+from rerank.models import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import DataError, DataNote
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.features.qa.chunks import KINDS
 from rerank.features.qa.linking import Analysis, Reduce, analysed, links
 from rerank.features.qa.overlap import NAMES, overlaps
@@ -22,6 +24,9 @@ from rerank.features.qa.settings import QASettings
 from rerank.features.qa.tagging import HanTa, stemmer
 from rerank.features.qa.tokens import Tokens, looks_tagged, split_tags, tokenise
 from rerank.features.qa.trees import box_tree, chunk_tree
+from rerank.formats.base import save
+from rerank.formats.results import read_results
+from rerank.formats.sources import Data, check_inputs, checked_format, read_lists
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
 _SHOWN = 10  # questions that are looked at for tags that nobody asked to read
@@ -74,26 +79,75 @@ class QAStatistics:
 
 @dataclass(frozen=True, eq=False)
 class QALists:
-    """Lists with trees and features of questions and passages, and what was linked."""
+    """Lists with trees and features of questions and passages, what was linked, and the settings."""
 
     lists: CandidateLists
     statistics: QAStatistics
+    settings: QASettings
 
 
-def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
-    """Return the lists with trees, and with overlap features if they are wanted.
+def qa_features(
+    data: Data,
+    settings: QASettings | Mapping[str, Any] | None = None,
+    out: str | None = None,
+    to: str | None = None,
+    *,
+    questions: str | None = None,
+    passages: str | None = None,
+    reading: Reading | None = None,
+) -> QALists:
+    """Return lists with trees of their questions and passages, and with overlap features if they are wanted.
 
     Trees are the structures "question" and "passage" (chunks), "question_box" and "passage_box", with the
     suffix of the settings. The tree of a question belongs to a candidate, since its marks depend on the
     passage.
 
+    Parameters
+    ----------
+    data : a file of lists with questions (prompts) and passages (texts), or CandidateLists; with
+        ``questions`` a file of results, see ``rerank.formats.results``.
+    settings : of ``rerank.features.qa.settings.QASettings``, such as ``{"trees": "box"}``.
+    out : file that the lists are written to, "-" = standard output; None = none.
+    to : name of its format; None = by its suffix.
+    questions, passages : files of texts, ``id<TAB>text`` on each line.
+    reading : how the file of lists is read.
+
+    Returns
+    -------
+    QALists
+        The lists, and what was linked.
+
     Raises
     ------
-    DataError
-        If there are no questions or passages, a token has no tag, or the lists have such trees already.
-    ConfigError
-        If a package of the extra rerank[qa] is needed and not installed.
+    RerankError
+        If there are no questions or passages, a token has no tag, the lists have such trees already, a
+        setting or a file is wrong, or a package of the extra rerank[qa] is needed and not installed.
     """
+    if not isinstance(settings, QASettings):
+        settings = QASettings.checked(settings or {}, "features qa")
+    if (questions is None) != (passages is None):
+        raise ConfigError("--questions and --passages: found one of them, expected both or none")
+    files = [path for path in (questions, passages) if path is not None]
+    target = None if out is None else checked_format(out, to, data, reading, *files)
+    if questions is None or passages is None:
+        lists = read_lists(data, reading)
+    else:
+        changed = [] if reading is None else sorted(name for name in reading.settings_given)
+        if changed or not isinstance(data, str):
+            found = f"--{changed[0].replace('_', '-')}" if changed else "lists"
+            raise ConfigError(
+                f"--questions: found {found}, expected a file of results and no option of reading"
+            )
+        check_inputs([data, *files])
+        lists = read_results(data, questions, passages)
+    made = _linked(lists, settings)
+    if out is not None and target is not None:
+        save(made.lists, out, target)
+    return made
+
+
+def _linked(lists: CandidateLists, settings: QASettings) -> QALists:
+    """The lists with trees and features."""
     if lists.prompts is None:
         raise DataError(
             f"{lists.source}: found no questions, expected a 'question' of each list; --questions FILE and "
@@ -132,6 +186,7 @@ def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
     return QALists(
         dataclasses.replace(lists, structures={**lists.structures, **forests}) if forests else lists,
         statistics,
+        settings,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,6 @@ from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Pairs
 from rerank.learners.vectors import inner
-from rerank.similarity.trees import TreeSet
 
 _PAIR_BYTES = 64  # of a pair in the columns below, and while they are made
 
@@ -85,30 +83,3 @@ class ItemPairs:
         weight, of_list = np.repeat(share, counts)[kept], np.repeat(pairs.lists, counts)[kept]
         rows, n_equal = pairs.items[firsts[order]], n_pairs - len(kept)
         return cls(rows, numbers, better[kept], worse[kept], weight, of_list, n_equal)
-
-
-def equal_items(lists: CandidateLists, names: list[str], *, features: bool) -> Index:
-    """Return a number for each item, int64 (n_items): equal items have one.
-
-    Parameters
-    ----------
-    lists
-        Some lists.
-    names
-        The kinds of trees that are compared.
-    features
-        Whether features are compared.
-    """
-    forests = [lists.forest(name) for name in names]
-    columns = [trees.distinct for trees in TreeSet.of(*forests)] if forests else []
-    if features:
-        rows = lists.features.compressed()
-        data = np.ones(rows.n_values) if rows.data is None else rows.data + 0.0  # -0 is 0
-        bounds = rows.indptr.tolist()
-        known: dict[bytes, int] = {}
-        of_rows = itertools.pairwise(bounds)
-        keys = (rows.indices[a:b].tobytes() + data[a:b].tobytes() for a, b in of_rows)
-        numbers = (known.setdefault(key, len(known)) for key in keys)
-        columns.append(np.fromiter(numbers, np.int64, lists.n_items))
-    codes: Index = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
-    return codes

@@ -17,12 +17,12 @@ from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.preference.fits import Fits, Fitted
-from rerank.learners.preference.items import ItemPairs, equal_items
+from rerank.learners.preference.items import ItemPairs
 from rerank.learners.preference.probability import learnt_scale
 from rerank.learners.regularization_path import path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.preference import PreferenceModel, tree_names
+from rerank.models.preference import PreferenceModel, equal_items, tree_names
 from rerank.models.training import DataRecord, MinimumRecord
 from rerank.similarity.items import ItemKernel
 

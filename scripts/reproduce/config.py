@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from reproduce.printed import Kind, examples, numbers_in
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import read_bytes
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import Settings, setting
-from rerank.evaluation.printed import Kind, examples, numbers_in
 from rerank.training.config import yaml_values
 
 # A regular expression with one group, or the keys that lead to a value in the JSON of the step's last line.
@@ -67,15 +66,13 @@ class Reproduction(Settings):
     numbers: list[Number] = setting([], "the numbers of the text")
     given: list[str] = setting([], "words of the text whose numbers are conditions, not results")
 
-    _content: str = ""
-
     def content(self) -> str:
         """Return the text."""
-        return self._content
+        return bytes(read_bytes(self.text)).decode("utf-8", "replace")
 
     def outputs(self) -> Iterator[tuple[str, str, str]]:
         """Yield step, command and output of each command that the text shows with its output."""
-        shown = dict(examples(self._content))
+        shown = dict(examples(self.content()))
         for name, step in self.steps.items():
             for line in step.run:
                 if shown.get(line, "").strip() not in ("", "..."):
@@ -84,11 +81,6 @@ class Reproduction(Settings):
     def is_timed(self, step: str) -> bool:
         """Return whether a number of the step is measured, so that it runs alone."""
         return any(number.step == step and number.kind == "measured" for number in self.numbers)
-
-
-def is_reproduction(values: Mapping[str, Any]) -> bool:
-    """Return whether the values of a configuration are those of a reproduction."""
-    return "numbers" in values or "steps" in values
 
 
 def read_reproduction(path: str) -> Reproduction:
@@ -115,7 +107,6 @@ def read_reproduction(path: str) -> Reproduction:
     config = Reproduction.checked(values, path)
     if not config.text:
         raise ConfigError(f"{path}: text: not given, expected the file whose numbers are regenerated")
-    config._content = bytes(read_bytes(config.text)).decode("utf-8", "replace")
     for fault in _faults(config):
         raise ConfigError(f"{path}: {fault}")
     return config

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from rerank.evaluation import printed
-from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, replaced, same_output, styled
+from reproduce import printed
+from reproduce.printed import Regenerated, numbers_in, regenerated, replaced, same_output, styled
 
 
 @pytest.mark.parametrize(

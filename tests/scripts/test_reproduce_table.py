@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from io import StringIO
 
-from rerank.evaluation.printed import Regenerated
-from rerank.experiments.reproducing.report import as_json, print_reproduction
+from reproduce.printed import Regenerated
+from reproduce.table import as_json, print_reproduction
 
 ROWS = [
     Regenerated("rerank eval x", "demo", "exact", "a 1\nb 2\n", "a 1\nb 3\n"),

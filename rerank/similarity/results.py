@@ -1,4 +1,4 @@
-"""Lists, or items, compared with each other: which are alike, as text, JSON, tables and a map."""
+"""Results of comparing lists or items: names, the nearest ones, a map."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from rerank.core import figures
 from rerank.core.tables.data import tsv
 from rerank.core.tables.display import Display
-from rerank.core.tables.numbers import value_text
 from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
 from rerank.core.tables.text import facts, sheet_lines
 from rerank.core.text import count
@@ -25,7 +23,11 @@ from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import Spectrum
 
 MOST_FOR_SPECTRUM = 4000  # rows; the time of all eigenvalues grows with the cube
+
+
 _ALIKE = 5  # pairs of the summary
+
+
 _DIGITS = 6  # of coordinates, whose last bits differ between machines
 
 
@@ -117,7 +119,7 @@ class Similarity(Display, ABC):
         columns = (
             Column("most alike", ("a",), left=True),
             Column("", ("b",), left=True),
-            Column("similarity", ("similarity",), partial(value_text, digits=4)),
+            Column("similarity", ("similarity",), "{:z.4f}".format),
         )
         return Sheet(columns, tuple(map(Row, self.alike())))
 
@@ -160,6 +162,47 @@ class Similarity(Display, ABC):
         if self.plane is None:
             return [(None, None)] * len(self.names)
         return [(x, y) for x, y in (np.round(self.plane[0], _DIGITS) + 0.0).tolist()]
+
+
+def files_of(unit: str) -> tuple[str, str, str]:
+    """Return the names of the three files about lists or items: the matrix, its rows, the nearest ones."""
+    return "gram.npy", f"{unit}s.tsv", "nearest.tsv"
+
+
+def short_names(sources: list[str]) -> list[str]:
+    """Return names of files without their folders, or with them if two files have the same name."""
+    short = [os.path.basename(name) for name in sources]
+    return sources if len(set(short)) < len(short) else short
+
+
+def _spectrum_text(found: Spectrum | None, unit: str) -> str:
+    if found is None:
+        return f"not computed for more than {MOST_FOR_SPECTRUM:,} {unit}s"
+    if not found.n_negative:
+        return f"smallest eigenvalue {found.smallest:.4g}; positive semi-definite"
+    negative = f"{found.n_negative} of {len(found.eigenvalues)} eigenvalues are negative"
+    return f"smallest eigenvalue {found.smallest:.4g}; {negative}, {found.negative_share:.2%} of the total"
+
+
+def draw(found: Similarity, path: str) -> None:
+    """Write the map as SVG, files in different colours."""
+    assert found.plane is not None  # whoever calls has checked it
+    points, shares = found.plane
+    labels = [
+        f"{name} coordinate ({share:.1%})" for name, share in zip(("first", "second"), shares, strict=True)
+    ]
+    shown = short_names(found.sources)
+    groups = [shown[k] for k in found.source_of] if len(shown) > 1 else None
+    title = f"{count(len(found.names), found.unit)} by kernel {found.kernel_name}"
+    figures.point_map(
+        path,
+        np.round(points, _DIGITS) + 0.0,
+        found.ids,
+        groups=groups,
+        x_label=labels[0],
+        y_label=labels[1],
+        title=title,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -302,44 +345,3 @@ class ItemSimilarity(Similarity):
             for i, name in enumerate(self.names)
         )
         return tsv(("item", "file", "list", "x", "y"), rows)
-
-
-def files_of(unit: str) -> tuple[str, str, str]:
-    """Return the names of the three files about lists or items: the matrix, its rows, the nearest ones."""
-    return "gram.npy", f"{unit}s.tsv", "nearest.tsv"
-
-
-def short_names(sources: list[str]) -> list[str]:
-    """Return names of files without their folders, or with them if two files have the same name."""
-    short = [os.path.basename(name) for name in sources]
-    return sources if len(set(short)) < len(short) else short
-
-
-def _spectrum_text(found: Spectrum | None, unit: str) -> str:
-    if found is None:
-        return f"not computed for more than {MOST_FOR_SPECTRUM:,} {unit}s"
-    if not found.n_negative:
-        return f"smallest eigenvalue {found.smallest:.4g}; positive semi-definite"
-    negative = f"{found.n_negative} of {len(found.eigenvalues)} eigenvalues are negative"
-    return f"smallest eigenvalue {found.smallest:.4g}; {negative}, {found.negative_share:.2%} of the total"
-
-
-def draw(found: Similarity, path: str) -> None:
-    """Write the map as SVG, files in different colours."""
-    assert found.plane is not None  # whoever calls has checked it
-    points, shares = found.plane
-    labels = [
-        f"{name} coordinate ({share:.1%})" for name, share in zip(("first", "second"), shares, strict=True)
-    ]
-    shown = short_names(found.sources)
-    groups = [shown[k] for k in found.source_of] if len(shown) > 1 else None
-    title = f"{count(len(found.names), found.unit)} by kernel {found.kernel_name}"
-    figures.point_map(
-        path,
-        np.round(points, _DIGITS) + 0.0,
-        found.ids,
-        groups=groups,
-        x_label=labels[0],
-        y_label=labels[1],
-        title=title,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,11 @@ from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.core.workers import parallel
 from rerank.data.lists import without_labels
+from rerank.data.overlap import note_shared
 from rerank.data.reading import OF_JUDGED, Reading
 from rerank.data.scaling import AUTO, fit_scaling
-from rerank.experiment.notes import note_shared
-from rerank.experiment.outputs import check_outputs
-from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
 from rerank.formats.list_weights import list_weight_lines
+from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of, is_path, read_lists
 from rerank.training.prepare import scaling_for
 from rerank.training.side_inputs import SideInputs
 from rerank.transductive.list_weighting import ListImportanceWeighting
@@ -127,6 +127,7 @@ def _figures(found: ListWeights) -> list[tuple[str, str]]:
 def weigh_lists(
     train: Data,
     test: Data,
+    out: str | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
     scaling: str = AUTO,
@@ -142,6 +143,7 @@ def weigh_lists(
     ----------
     train, test : training lists and the lists to be ranked, files or CandidateLists; features of ``test`` are
         matched by name to those of ``train``.
+    out : file for list id, number of items and weight, in the order of ``train`` (TSV); None = none.
     settings : of ``rerank.transductive.weighting.lists.ListWeighting``, such as ``{"kernel": "angles"}``.
     scaling : a name of ``rerank list scalings``, fitted on ``train``; auto = zscore for dense features, none
         for sparse ones.
@@ -158,7 +160,7 @@ def weigh_lists(
     Raises
     ------
     RerankError
-        If a file, a name or a setting is wrong, or the lists allow no weights.
+        If a file, a name or a setting is wrong, the lists allow no weights, or ``out`` cannot be written.
 
     Examples
     --------
@@ -171,6 +173,12 @@ def weigh_lists(
     [1.7, 0.3]
     """
     made = ListWeighting.checked(settings or {}, "weigh-lists")
+    if out is not None:
+        files = inputs_of(train, reading, os.fspath(test) if is_path(test) else None)
+        if files.count("-") > 1:
+            raise ConfigError("TRAIN and TEST: found - twice, and standard input can be read only once")
+        check_inputs(files)
+        check_outputs({"--out": out}, files)
     lists = read_lists(train, reading)
     given = read_lists(test, _of_test(reading))
     note_shared(lists, given, "training lists")
@@ -183,6 +191,8 @@ def weigh_lists(
         training, unlabelled = fitted.apply(training), fitted.apply(unlabelled)
     with parallel.using(jobs):
         found = made.weigh_lists(training, unlabelled, seed)
+    if out is not None:
+        write_lines(out, list_weight_lines(lists, found.weights))
     return ListWeights(
         weights=found.weights,
         ids=[lists.list_id(i) for i in range(lists.n_lists)],
@@ -200,21 +210,3 @@ def _of_test(reading: Reading | None) -> Reading | None:
     if reading is None:
         return None
     return Reading(**{name: value for name, value in reading.get_params().items() if name not in OF_JUDGED})
-
-
-def weigh_lists_files(
-    train: str, test: str, out: str, *, reading: Reading | None = None, **options: Any
-) -> ListWeights:
-    """Weigh the lists of a file and write ``out``: list id, number of items and weight, in its order (TSV).
-
-    ``options`` are those of ``weigh_lists``; so are the errors, and an output that cannot be written or is an
-    input.
-    """
-    if train == test == "-":
-        raise ConfigError("TRAIN and TEST: found - twice, and standard input can be read only once")
-    check_inputs([train, test])
-    check_outputs({"--out": out}, inputs_of(train, reading, test))
-    lists = read_lists(train, reading)
-    found = weigh_lists(lists, test, reading=reading, **options)
-    write_lines(out, list_weight_lines(lists, found.weights))
-    return found

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
+from reproduce.printed import Regenerated
 from rerank.core.errors import printable, visible
 from rerank.core.tables.text import show, table
 from rerank.core.text import count
-from rerank.evaluation.printed import Regenerated
 
 _LONGEST = 70  # of a command
 

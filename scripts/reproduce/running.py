@@ -10,6 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from reproduce.commands import Done, absent, keep, kept, key_of, run_step
+from reproduce.config import Finder, Number, Reproduction, Step
+from reproduce.printed import Regenerated, numbers_in, regenerated, same_output, value_of
+from reproduce.table import as_json
 from rerank.core.errors import ConfigError, RerankError
 from rerank.core.files.filesystem import lock
 from rerank.core.files.streams import os_error, write_lines
@@ -17,10 +21,6 @@ from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import to_json
 from rerank.core.text import count
 from rerank.core.workers.parallel import each, using
-from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, same_output, value_of
-from rerank.experiments.reproducing.commands import Done, absent, keep, kept, key_of, run_step
-from rerank.experiments.reproducing.config import Finder, Number, Reproduction, Step
-from rerank.experiments.reproducing.report import as_json
 
 
 def reproduce(

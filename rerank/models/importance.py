@@ -30,10 +30,11 @@ from rerank.evaluation.importance import (
     drop_of,
     judge_of,
 )
-from rerank.experiment.sources import Data, lists_for
+from rerank.formats.sources import Data
 from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
+from rerank.models.predict import lists_for
 
 LINEAR = (LinearModel, ThresholdModel)
 SEED = 1

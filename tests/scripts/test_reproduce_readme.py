@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from reproduce.config import read_reproduction
+from reproduce.printed import examples, number_spans
 
-from rerank.evaluation.printed import examples, number_spans
-from rerank.experiments.reproducing import read_reproduction
-
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 # Blocks are compared as outputs; code, links and years of papers are no results.
 NO_RESULT = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|\b(?:19|20)\d\d\b", re.DOTALL | re.MULTILINE)
 

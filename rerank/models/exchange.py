@@ -1,13 +1,15 @@
-"""Models of SVM-light-TK as preference models, and back."""
+"""Models from and to the files of other tools: weights, models of SVM-light-TK."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError, DataNote
+from rerank.core.files.inputs import opening_once
 from rerank.core.files.streams import shown
 from rerank.core.text import count
 from rerank.core.types import Floats
@@ -15,12 +17,105 @@ from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.experiment.svmtk_kernels import kernel_text, parameters_of
-from rerank.formats.svmtk.model import SvmtkModel, read_model, write_model
-from rerank.learners.preference.items import equal_items
-from rerank.models.base import load_model
-from rerank.models.preference import PreferenceModel, tree_names
+from rerank.formats.sources import (
+    check_outputs,
+    inputs_of,
+)
+from rerank.formats.svmtk.model import SvmtkModel, is_model, read_model, write_model
+from rerank.formats.weights import WeightOptions, read_weights, write_weights
+from rerank.models.base import Model, load_model
+from rerank.models.linear import LinearModel
+from rerank.models.preference import PreferenceModel, equal_items, tree_names
+from rerank.models.svmtk_kernels import kernel_text, parameters_of
+from rerank.models.weights import load_linear, weights_of
 from rerank.similarity.items import ItemKernel
+
+SVMTK, SVMTK_PAIRS = "svmtk", "svmtk-pairs"
+
+
+@opening_once
+def import_weights(
+    path: str,
+    out: str,
+    format: str | None = None,
+    *,
+    feature_names: str | None = None,
+    tree_names: Sequence[str] = (),
+) -> Model:
+    """Make a model from a weight file, or a model file of SVM-light-TK, and write it.
+
+    Parameters
+    ----------
+    path : the file, "-" = standard input.
+    out : the model file.
+    format : tsv, moses-ini, bllip or svmtk; None = by content.
+    feature_names : file with the id of each feature (bllip).
+    tree_names : names of an item's trees, in the order of the file (svmtk); none = tree, or tree1, tree2, ...
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, is of an unknown format, or does not use an option.
+    """
+    check_outputs({"--out": out}, inputs_of(path, None, feature_names))
+    if format == SVMTK or (format is None and is_model(path)):
+        if feature_names is not None:
+            raise ConfigError(f"models of format {SVMTK} do not use --feature-names")
+        found = import_svmtk(path, tree_names)
+        found.save(out)
+        return found
+    if tree_names:
+        raise ConfigError(f"weight files do not use --tree-names; models of format {SVMTK} do")
+    names, values = read_weights(path, format, WeightOptions(feature_names))
+    model = LinearModel(names, values)
+    model.save(out)
+    return model
+
+
+def export_weights(
+    path: str, out: str, format: str, *, ini: str | None = None, feature_names: str | None = None
+) -> Model:
+    """Write a linear model's weights of the raw features, or a preference model for SVM-light-TK.
+
+    A keep margin is not a weight and is left out, and so is what fills missing values, with a DataNote.
+
+    Parameters
+    ----------
+    path : the model file.
+    out : the weight file, "-" = standard output.
+    format : tsv, moses-ini or bllip; svmtk or svmtk-pairs for preference models, see ``export_svmtk``.
+    ini : a moses.ini whose other content is kept.
+    feature_names : as for ``import_weights``.
+
+    Returns
+    -------
+    Model
+        The model of the file.
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, the model has no such weights, or the format is unknown or does
+        not use an option.
+    """
+    check_outputs({"--out": out}, inputs_of(path, None, ini, feature_names))
+    if format in (SVMTK, SVMTK_PAIRS):
+        if ini is not None or feature_names is not None:
+            used = "--ini" if ini is not None else "--feature-names"
+            raise ConfigError(f"models of format {format} do not use {used}")
+        return export_svmtk(path, out, pairs=format == SVMTK_PAIRS)
+    model = load_linear(path)
+    named = weights_of(model, path)
+    if model.missing_policy not in (None, "error"):
+        text = f"what fills missing values ({model.missing_policy}) is no weight, so it is left out"
+        warnings.warn(f"{path}: {text}: fill them in the same way", DataNote, stacklevel=2)
+    write_weights(out, named.names, named.weights, format, WeightOptions(feature_names, ini))
+    return model
+
 
 _ROUNDING = 1e-9  # of a sum, as a share of the sum of magnitudes
 

@@ -1,4 +1,4 @@
-"""Columns of lists that are made of other columns: labels by a metric, quantised labels, features."""
+"""Labels by a metric of single candidates, and tables of the values of several."""
 
 from __future__ import annotations
 
@@ -9,31 +9,57 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import write_lines
 from rerank.core.tables.data import tsv
+from rerank.core.text import count
+from rerank.core.workers import parallel
 from rerank.data.columns.traces import SUPERPOSITIONS
-from rerank.data.first_best import first_largest
-from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
-from rerank.experiment.sources import as_lists
-from rerank.features.consensus import consensus, structure_metric
-from rerank.features.model_pairs import ModelPairs
+from rerank.data.reading import Reading
+from rerank.formats import base
+from rerank.formats.sources import (
+    all_or_none,
+    as_lists,
+    check_outputs,
+    checked_format,
+    inputs_of,
+)
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.selecting import SelectingJudge, SelectingMetric
-from rerank.models.base import load_model
+from rerank.metrics.structures import StructureMetric
 
 
 def label(
-    data: Any, metric: str, *, group: Any = None, qid: Any = None, refs: Sequence[Any] | None = None
+    data: Any,
+    metric: str | Sequence[str],
+    out: str | None = None,
+    to: str | None = None,
+    *,
+    per_item: str | None = None,
+    group: Any = None,
+    qid: Any = None,
+    refs: Sequence[Any] | None = None,
+    jobs: int | None = None,
+    reading: Reading | None = None,
 ) -> CandidateLists:
     """Return the lists with a metric's value of each item on its own as its label.
 
+    Lists that the metric does not judge (without a native structure, say) have unjudged items, NaN. Counts
+    that the metric keeps (of n-grams, edits, brackets, superpositions) stay with the set.
+
     Parameters
     ----------
-    data, group, qid, refs : CandidateLists with references, gold trees or native structures, or plain
+    data, group, qid, refs : a file, CandidateLists with references, gold trees or native structures, or plain
         sequences of texts, as for ``rerank.evaluate``. If rows of a list are not contiguous, ``lists.labels``
         are in the order of the items, ``lists.input_order(lists.labels)`` in that of the rows.
-    metric : a metric of single candidates, such as sBLEU; measures of errors (WER, TER) are negated, so that
-        a larger label is always better. Items of lists that it does not judge have the label NaN.
+    metric : a metric of single candidates, such as sBLEU; of several the first makes the labels. Measures of
+        errors (WER, TER) are negated, so that a larger label is always better.
+    out : file that the lists are written to, "-" = standard output; None = none.
+    to : name of its format; None = by its suffix.
+    per_item : file for the values of all metrics of each item (TSV), in the order of the caller's rows. A
+        value is as the metric has it, errors not negated, and empty if the item has none.
+    jobs : threads that superpose structures.
+    reading : how a file of lists is read.
 
     Returns
     -------
@@ -42,7 +68,9 @@ def label(
     Raises
     ------
     RerankError
-        If the metric judges whole rankings, or texts, references, trees or values are missing.
+        If a metric is unknown or judges rankings, texts, references, trees or values are missing, there are
+        several metrics without ``per_item``, several ``jobs`` without a metric that superposes structures, or
+        a file cannot be read or written.
 
     Examples
     --------
@@ -51,23 +79,47 @@ def label(
     >>> lists.labels.tolist()
     [-0.0, -50.0, -100.0]
     """
-    return labelled(as_lists(data, group=group, qid=qid, refs=refs), metric)
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    if not metrics:
+        raise ConfigError("no metric is named")
+    if out is None and to is not None:
+        raise ConfigError(f"--to {to}: not used without --out, which names the file of lists")
+    if len(metrics) > 1 and per_item is None:
+        raise ConfigError(
+            f"found {len(metrics)} metrics, expected one; --per-item FILE writes those of others"
+        )
+    if jobs not in (None, 1) and not any(isinstance(parse(name), StructureMetric) for name in metrics):
+        raise ConfigError(f"--jobs {jobs}: not used by {', '.join(metrics)}, only to superpose structures")
+    target = None if out is None else checked_format(out, to, data, reading)
+    if per_item is not None:
+        inputs = inputs_of(data, reading)
+        if out is None or target == "store":
+            check_outputs({"--per-item": per_item}, [*inputs, *([] if out is None else [out])])
+        else:
+            check_outputs({"--out": out, "--per-item": per_item}, inputs)
+    with parallel.using(jobs):
+        lists = as_lists(data, group=group, qid=qid, refs=refs, reading=reading)
+        judges = item_judges(lists, metrics)
+    made = with_label(lists, judges[metrics[0]])
+    with all_or_none():
+        if out is not None and target is not None:
+            # A format that holds no counts holds the texts, which give them again.
+            bare = lists.references and "counts" not in base.FORMATS.get(target).holds
+            base.save(dataclasses.replace(made, counts=lists.counts) if bare else made, out, target)
+        if per_item is not None:
+            write_lines(per_item, item_rows(lists, judges))
+    return made
 
 
-def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
-    """Return the same lists with labels by a metric, see ``label``.
-
-    Lists that the metric does not judge (without a native structure, say) have unjudged items, NaN. Counts
-    that the metric keeps (of n-grams, edits, brackets, superpositions) stay with the set.
-
-    Raises
-    ------
-    ConfigError
-        If the metric is unknown or judges rankings.
-    DataError
-        If an item of a judged list has no value of it, no list is judged, or columns are missing.
-    """
-    return with_label(lists, item_judges(lists, [metric])[metric])
+def spread_of(lists: CandidateLists, metric: str) -> str:
+    """Return the range and the mean of the labels, and how many items and lists have some, in words."""
+    labels = lists.labels
+    assert labels is not None
+    known = labels[~np.isnan(labels)]
+    spread = f"{known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
+    left = lists.n_lists - int(np.count_nonzero(lists.judged_lists()))
+    unjudged = f"; {count(left, 'list')} unjudged" if left else ""
+    return f"{metric} of {count(len(known), 'item')}: {spread}{unjudged}"
 
 
 def item_judges(lists: CandidateLists, metrics: Sequence[str]) -> dict[str, SelectingJudge]:
@@ -136,44 +188,3 @@ def item_rows(lists: CandidateLists, judges: Mapping[str, SelectingJudge]) -> It
 
     order = lists.input_order(np.arange(lists.n_items)).tolist()
     return tsv(heads, map(row, order))
-
-
-def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
-    """Return the same lists with quantised labels; ``model=FILE`` takes the choices of a model.
-
-    Raises
-    ------
-    RerankError
-        If there are no labels or the model cannot be read.
-    """
-    chosen = None
-    if quantiser.scheme == "model":
-        scores = load_model(quantiser.path).score_items(lists)
-        chosen = first_largest(scores, lists.offsets)
-    return quantised(lists, quantiser, chosen)
-
-
-def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
-    """Return the same lists with a feature consensus.WHAT.STATISTIC for each of ``by``.
-
-    Parameters
-    ----------
-    lists : with texts, structures, or the features named.
-    by : similarities, see features.consensus.
-    statistic : "mean" or "median".
-
-    Raises
-    ------
-    ConfigError, DataError
-        If a similarity is unknown or given twice, or texts or structures are missing.
-    """
-    of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
-    pairs = None
-    if of_structures:  # superposed once for all of them
-        pairs = ModelPairs(lists, of_structures)
-    columns = {}
-    for what in by:
-        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic, pairs)
-    if len(columns) < len(by):
-        raise ConfigError("a similarity is given twice")
-    return lists.with_added(columns)

@@ -1,4 +1,4 @@
-"""Features computed from the candidates themselves: similarity to the other candidates, parse trees."""
+"""Stores of parses with the features of their trees."""
 
 from __future__ import annotations
 
@@ -16,46 +16,17 @@ from rerank.core.files.archives import COMPRESSED_SUFFIXES
 from rerank.core.files.atomic_output import make_folder
 from rerank.core.files.streams import write_lines
 from rerank.core.tables.data import to_json
+from rerank.core.tables.text import drawn, table
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.reading import Reading
-from rerank.experiment.derive import labelled, with_consensus
-from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
-from rerank.experiment.sources import Data, check_inputs, read_lists
-from rerank.features import tree_features
 from rerank.features.heads import default_heads, read_heads
-from rerank.features.parse import ParseFeatures, ParseSettings, choose
+from rerank.features.parse import TYPES, ParseFeatures, ParseSettings, choose
 from rerank.formats import load
-
-
-def consensus_file(
-    data: Data,
-    by: Sequence[str],
-    out: str,
-    to: str | None = None,
-    *,
-    statistic: str = "mean",
-    jobs: int | None = None,
-    cluster: str | None = None,
-    reading: Reading | None = None,
-) -> Written:
-    """Write lists with features for the similarity of each candidate to the others of its list.
-
-    Parameters
-    ----------
-    data : a file of lists, or CandidateLists.
-    by : similarities: ngram1 to ngram4, a metric such as sBLEU, WER or GDT-TS, or a feature.
-    out : the file to write, "-" = standard output.
-    to : name of the format to write; None = by the suffix of ``out``.
-    statistic : "mean" or "median" over the other candidates.
-    jobs, cluster : threads that superpose structures, or the workers of a cluster; see
-        ``core.workers.parallel.using``.
-    reading : how the file is read.
-    """
-    target = checked_format(out, to, data, reading)
-    with parallel.using(jobs, cluster):
-        return written(with_consensus(read_lists(data, reading), by, statistic), out, target)
+from rerank.formats.base import save
+from rerank.formats.sources import all_or_none, check_inputs, check_outputs
+from rerank.metrics.labelling import label
 
 
 @dataclass(frozen=True)
@@ -79,7 +50,7 @@ class ParseStores:
     stores: Sequence[ParseStore]
 
 
-def parse_files(
+def parse_features(
     paths: Sequence[str],
     folder: str,
     *,
@@ -103,6 +74,11 @@ def parse_files(
     alone : whether features that were read, such as the log probability, are removed.
     jobs, cluster : threads, or the workers of a cluster; see ``core.workers.parallel.using``.
     reading : how the files are read.
+
+    Returns
+    -------
+    ParseStores
+        The features that were chosen, and the sizes of the stores.
 
     Raises
     ------
@@ -129,13 +105,13 @@ def parse_files(
         check_outputs({"--out": summary}, sources)
         for one in with_parse_features(list(places), read, checked, keep_trees=keep_trees, alone=alone):
             lists, store = one.lists, places[one.path]
-            written(lists, store, "store")
+            save(lists, store, "store")
             sizes = (lists.n_lists, lists.n_items, lists.features.n_values)
             made.append(ParseStore(one.path, store, *sizes, one.known, one.unknown))
             chosen = one.chosen
             del one, lists
         sets = [dataclasses.asdict(one) | {"store": os.path.basename(one.store)} for one in made]
-        text = to_json(tree_features.record_of(chosen, sets))
+        text = to_json(record_of(chosen, sets))
         write_lines(summary, text.splitlines())
     return ParseStores(chosen, made)
 
@@ -199,7 +175,7 @@ def with_parse_features(
         if chosen is None:
             chosen = choose(lists, settings)
         if lists.gold is not None or "PARSEVAL" in lists.counts:
-            lists = labelled(lists, "PARSEVAL.score")
+            lists = label(lists, "PARSEVAL.score")
         if alone:
             lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
         rows = chosen.rows(lists)
@@ -209,3 +185,44 @@ def with_parse_features(
         del lists, rows
         yield made
         del made
+
+
+SECOND = "+"  # of types: those of the second pass
+
+
+def type_lines(chosen: ParseFeatures) -> list[str]:
+    """Return a line for each type: features seen and kept, in the first pass and with closed-class heads."""
+    by_type = chosen.by_type()
+    rows = []
+    totals = [0, 0, 0, 0]
+    for name in TYPES:
+        pairs = [by_type.get(name, (0, 0)), by_type.get(name + SECOND, (0, 0))]
+        if any(seen for seen, _ in pairs):
+            numbers = [n for pair in pairs for n in pair]
+            rows.append((name, *(str(n) if seen else "" for seen, kept in pairs for n in (seen, kept))))
+            totals = [total + n for total, n in zip(totals, numbers, strict=True)]
+    rows.append(("all", *map(str, totals)))
+    return drawn(table(("type", "seen", "kept", "lexicalised", "kept"), rows))
+
+
+def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return settings, features by type (those of the second pass with a +) and each set's known ones."""
+    return {
+        "settings": settings_of(chosen.settings),
+        "features": len(chosen),
+        "types": {name: {"seen": seen, "kept": kept} for name, (seen, kept) in chosen.by_type().items()},
+        "sets": sets,
+    }
+
+
+def settings_of(settings: ParseSettings) -> dict[str, Any]:
+    """Return the settings with the head table written out."""
+    heads = settings.heads or default_heads()
+    return {
+        "cutoff": settings.cutoff,
+        "types": list(settings.types),
+        "values": settings.values,
+        "closed_class": list(settings.closed_class),
+        "left_out": list(settings.left_out),
+        "heads": heads.lines(),
+    }

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from reproduce.config import Step, command_of
 from rerank import _version
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import write_lines
-from rerank.experiments.reproducing.config import Step, command_of
 from rerank.training.config import expanded
 
 PACKAGE = Path(_version.__file__).parent

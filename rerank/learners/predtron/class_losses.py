@@ -12,7 +12,8 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats
-from rerank.data.classes import ClassLabels, class_values, coder, example_of
+from rerank.data.classes import ClassLabels, class_values, example_of
+from rerank.data.columns.class_sets import coder
 from rerank.data.lists import CandidateLists
 from rerank.learners.predtron.positions import Positions, discounts
 from rerank.learners.predtron.settings import PredtronSettings

@@ -77,9 +77,9 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
     --------
     >>> from rerank.sklearn import Reranker
     >>> X, y, qid = [[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], [1, 1, 2, 2]
-    >>> reranker = Reranker("perceptron", rounds=5).fit(X, y, qid=qid)
+    >>> reranker = Reranker("perceptron", epochs=5).fit(X, y, qid=qid)
     >>> reranker
-    Reranker(rounds=5)
+    Reranker(epochs=5)
     >>> bool(reranker.score(X, y, qid=qid) == 1)
     True
     """

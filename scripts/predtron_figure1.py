@@ -120,7 +120,7 @@ def points_of(name: str, panel: Panel, figure: Figure) -> Iterator[Point]:
             judge = parse("nDCG-exp").prepare(test)
             for ties in figure.ties:
                 for curve, settings in panel.curves.items():
-                    common = {"rounds": 1, "average": "last", "shuffle": False, "ties": ties}
+                    common = {"epochs": 1, "average": "last", "shuffle": False, "ties": ties}
                     model = Predtron(**{**common, **settings}).fit(train)
                     loss = 1.0 - value_of(judge, model.score_aligned(test))
                     found.setdefault((ties, curve, x), []).append(loss)

@@ -14,8 +14,7 @@ from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.gains import exponential_gains
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights, exponential_gains
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
 from rerank.models.lightgbm_parser import read_trees
@@ -53,7 +52,7 @@ class LambdaMart(Learner):
     source = "Burges 2010; Ke et al. 2017"
     extra = "lightgbm"
     scale_invariant = True
-    in_rounds = True
+    iterates = "rounds"
     accepts_nan = True
     accepts_list_weights = True
 

@@ -15,7 +15,7 @@ from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs, Learner
-from rerank.learners.loglinear.minimise import Loss, Minimum, Objective, Penalty, minimise
+from rerank.learners.minimise import Loss, Minimum, Objective, Penalty, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -416,12 +417,25 @@ class SeedsRecord(Variance, Choice):
 
 
 AnyFit: TypeAlias = RoundsRecord | RestartsRecord | MinimumRecord | FitRecord
+# Learners whose setting "epochs" was called "rounds" in files up to format 3.
+_ONLINE = ("mira", "oap-bpm", "perceptron", "prank", "predtron", "uneven-margin")
 # Fields that files have only if they are used.
 LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights", "unjudged")
 
 
 def _none_if_empty(value: Any) -> Any:
     return None if value == {} else value
+
+
+def _renamed(settings: Any, learner: str | None) -> Any:
+    """Settings as they are called today, also those of a base learner."""
+    if not isinstance(settings, dict):
+        return settings
+    if learner in _ONLINE:
+        return {"epochs" if name == "rounds" else name: value for name, value in settings.items()}
+    if isinstance(base := settings.get("base"), dict):
+        return settings | {"base": _renamed(base, base.get("name"))}
+    return settings
 
 
 class Training(Record):
@@ -466,6 +480,16 @@ class Training(Record):
         vars(self)[name], faults = self.fields[name].read(name, value)
         if faults:
             raise DataError(faults[0])
+
+    def _fill(self, given: Mapping[str, Any], prefix: str = "", strict: bool = False) -> list[str]:
+        settings = _renamed(given.get("settings", {}), given.get("learner"))
+        return super()._fill({**given, "settings": settings}, prefix, strict)
+
+    @property
+    def unit(self) -> str:
+        """What an iteration of the learner is called: "epoch" or "round"."""
+        settings = self.settings.get("base") or self.settings
+        return "epoch" if "epochs" in settings else "round"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""

@@ -45,19 +45,21 @@ def _scale(value: Any) -> Any:
 
 
 class SelectSection(Settings):
-    """Which metric is watched, and which round is kept by it."""
+    """Which metric is watched, and which round or epoch is kept by it."""
 
     help_group: ClassVar[str] = "Choice and tuning"
 
     metric: str | None = setting(
         None,
-        "metric to optimise, to watch after each round and to choose a round by",
+        "metric to optimise, to watch after each round or epoch and to choose one by",
         metavar="METRIC",
         flags=("--metric", "-m"),
         group="",
     )
     keep: Literal["last", "best", "train"] | None = setting(
-        None, "keep the last round, the best on the development lists, or the best on the training lists"
+        None,
+        "which round or epoch to keep: the last, the best on dev (best), the best on the training lists "
+        "(train)",
     )
     keep_margin: float | Literal["auto", "none"] = setting(
         "none",
@@ -311,7 +313,9 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
         if own.get("keep", keep) != keep:
             raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
         if "keep" not in known:
-            raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
+            raise ConfigError(
+                f"select.keep: learner {config.learner.get('name')!r} has no rounds or epochs to keep"
+            )
         own["keep"] = keep
     if config.seed is not None:
         if "seed" not in known:

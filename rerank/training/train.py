@@ -180,7 +180,7 @@ def train(
     --------
     >>> import rerank
     >>> lists = rerank.CandidateLists.from_arrays([[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], group=[2, 2])
-    >>> model = rerank.train(lists, learner="perceptron", rounds=5)
+    >>> model = rerank.train(lists, learner="perceptron", epochs=5)
     >>> rerank.evaluate(lists, model.score(lists), ["RR"])
     {'RR': 1.0}
     """
@@ -310,7 +310,7 @@ def _extras(data: DataSection, lists: CandidateLists) -> SideInputs:
     """What learners get besides the training lists, read as these are."""
     weights = None
     if data.list_weights is not None:
-        from rerank.formats.list_weights import read_list_weights
+        from rerank.formats.weights import read_list_weights
 
         weights = read_list_weights(data.list_weights, lists)
     if not data.unlabelled:

@@ -13,9 +13,8 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS
-from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost
-from rerank.learners.rankboost.rounds import Distribution, boost
+from rerank.learners.rankboost.rounds import Distribution, PairRanges, boost
 from rerank.models.stumps import StumpModel
 from rerank.transductive.base import Adapted, Adapter, Transductive
 from rerank.transductive.basis import Basis

@@ -8,8 +8,7 @@ import numpy as np
 
 from rerank.core.types import Bytes, Floats
 from rerank.data.pairs import Pairs
-from rerank.learners.rankboost.ranges import ranges_of
-from rerank.learners.rankboost.rounds import Distribution
+from rerank.learners.rankboost.rounds import Distribution, ranges_of
 from rerank.native.transductive import _pseudo_margin
 
 

@@ -126,7 +126,7 @@ def test_a_message_that_cannot_be_written_is_dropped(work):
         "--data",
         "train.letor",
         "-s",
-        "rounds=1",
+        "epochs=1",
         "--out",
         "m",
     ]

@@ -7,7 +7,7 @@ import pytest
 from rerank import load, load_model
 from rerank.formats.convert import split
 
-LEARN = ("train", "--set", "rounds=3", "-m", "AP")
+LEARN = ("train", "--set", "epochs=3", "-m", "AP")
 
 
 @pytest.fixture

@@ -284,7 +284,7 @@ def test_a_store_and_a_model_keep_the_selection(tmp_path, name):
     write_store(some, tmp_path / "some.store")
     again = read_store(tmp_path / "some.store")
     assert (again.names(), again.selection) == (["1", "a"], f"1,{name}")
-    model = rerank.train(again, "perceptron", rounds=1)
+    model = rerank.train(again, "perceptron", epochs=1)
     model.save(str(tmp_path / "m"))
     assert load_model(str(tmp_path / "m")).training.data.features == f"1,{name}"
     write_store(whole, tmp_path / "whole.store")

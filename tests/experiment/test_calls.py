@@ -23,7 +23,7 @@ FRAME = pd.DataFrame(
     }
 )
 LISTS = rerank.CandidateLists.from_frame(FRAME)
-MODEL = rerank.train(LISTS, rounds=3)
+MODEL = rerank.train(LISTS, epochs=3)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*trained on:rerank.DataNote")
@@ -74,8 +74,8 @@ def test_models_take_frames_arrays_and_files(tmp_path):
     assert np.array_equal(rerank.predict(MODEL, pl.from_pandas(FRAME[["f", "g"]])), expected)
     best = rerank.predict(MODEL, FRAME[["f", "g"]], "table", qid=FRAME["qid"])
     assert [row[3] for row in best] == [row[3] for row in rerank.predict(MODEL, FRAME, "table")]
-    assert rerank.train(FRAME, rounds=3).as_file().getvalue() == MODEL.as_file().getvalue()
-    assert rerank.train(FRAME, rounds=1, list_weights=[1, 2, 3]).training.list_weights is not None
+    assert rerank.train(FRAME, epochs=3).as_file().getvalue() == MODEL.as_file().getvalue()
+    assert rerank.train(FRAME, epochs=1, list_weights=[1, 2, 3]).training.list_weights is not None
 
 
 def test_models_score_frames():
@@ -148,7 +148,7 @@ def test_lists_with_further_columns_and_in_parts():
         ),
         (lambda: rerank.train("no-file"), "no-file: no such file"),
         (lambda: rerank.train(LISTS, list_weights=[1.0]), "list_weights has shape (1,), expected (3,)"),
-        (lambda: rerank.train(LISTS, ronds=3), "unknown setting 'ronds'; did you mean 'rounds'?"),
+        (lambda: rerank.train(LISTS, epochz=3), "unknown setting 'epochz'; did you mean 'epochs'?"),
     ],
 )
 def test_mistakes_are_errors_of_one_line(use, message):

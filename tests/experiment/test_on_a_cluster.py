@@ -60,18 +60,18 @@ def train(out, workers, *, settings):
 
 
 def seeds(out, workers):
-    settings = {"seeds": 3, "learner.name": "perceptron", "learner.rounds": 3, "data.dev": ["dev.letor"]}
+    settings = {"seeds": 3, "learner.name": "perceptron", "learner.epochs": 3, "data.dev": ["dev.letor"]}
     train(out, workers, settings=settings)
 
 
 def stumps(out, workers):
-    grid = {"grid.rounds": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
+    grid = {"grid.epochs": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
     train(out, workers, settings={"learner.name": "boosting", "data.dev": ["dev.letor"], **grid})
 
 
 def grid_on_folds(out, workers):
     grid = {"grid.tau": [0.1, 1.0], "select.choose": "folds", "select.folds": 3}
-    train(out, workers, settings={"learner.name": "perceptron", "learner.rounds": 4, **grid})
+    train(out, workers, settings={"learner.name": "perceptron", "learner.epochs": 4, **grid})
 
 
 def gram(out, workers, kernel):
@@ -121,7 +121,7 @@ def adapt(out, workers):
 
 def ablate(out, workers):
     base = {"data.train": ["train.letor"], "data.dev": ["dev.letor"], "select.metric": "AP", **workers}
-    found = ablation_files(read_config(None, ["rounds=3"], base), samples=50)
+    found = ablation_files(read_config(None, ["epochs=3"], base), samples=50)
     write(os.path.join(out, "found.json"), found.as_json())
 
 
@@ -130,7 +130,7 @@ def experiment(out, workers):
         file.write(
             "data: {train: train.letor, dev: dev.letor, test: test.letor}\n"
             "metrics: [AP, NDCG@3]\nselect: {metric: AP}\nseeds: 2\n"
-            "learners: {perceptron: {rounds: 3}, mert: {restarts: 2}}\n"
+            "learners: {perceptron: {epochs: 3}, mert: {restarts: 2}}\n"
         )
     rerank.run("small.yaml", os.path.join(out, "run"), **workers)
 
@@ -185,7 +185,7 @@ def test_every_verb_gives_the_same_bytes(name, here, cluster, monkeypatch):
     ],
 )
 def test_wrong_addresses_and_both_options_are_one_line(arguments, here):
-    rerank.train(rerank.load("train.letor"), rounds=2).save("m")
+    rerank.train(rerank.load("train.letor"), epochs=2).save("m")
     rerank.train(rerank.load("train.letor"), learner="fg", base={"rounds": 2}).save("adapting")
     for more, expected in (
         (["--cluster", "here"], "cluster: found 'here', expected an address such as tcp://host:8786"),

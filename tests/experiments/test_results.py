@@ -317,7 +317,7 @@ def test_sets_with_other_rows_or_lists_are_noted(source, tmp_path):
 def test_rows_with_other_settings_or_shares_are_noted(source, tmp_path):
     folders = several(source, tmp_path)
     text = (tmp_path / "other.yaml").read_text()
-    text = text.replace("{rounds: 3}", "{rounds: 2}").replace("[50, 100]", "[50]")
+    text = text.replace("{epochs: 3}", "{epochs: 2}").replace("[50, 100]", "[50]")
     (tmp_path / "other.yaml").write_text(text)
     run(tmp_path / "other.yaml", tmp_path / "three")
     assert read_report([folders[0], tmp_path / "three"], samples=5).notes == (

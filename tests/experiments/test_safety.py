@@ -23,7 +23,7 @@ data: {train: all.letor}
 folds: 4
 select: {metric: AP}
 metrics: [AP, nDCG]
-learners: {ridge: {grid: {penalty: [1, 10]}}, perceptron: {rounds: 2}}
+learners: {ridge: {grid: {penalty: [1, 10]}}, perceptron: {epochs: 2}}
 """
 _opened: list[str] = []
 _listening = False

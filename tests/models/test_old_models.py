@@ -32,6 +32,8 @@ def members(path):
         found = {name: archive.read(name) for name in archive.namelist()}
     meta = json.loads(found.pop("meta.json"))
     del meta["rerank"]  # the version that wrote it
+    settings = meta["training"]["settings"]  # epochs had another name
+    meta["training"]["settings"] = {"epochs" if key == "rounds" else key: settings[key] for key in settings}
     return json.dumps(meta, indent=1), found
 
 

@@ -7,6 +7,13 @@ import itertools
 import numpy as np
 import pytest
 from reference.pairs import pairs_of_list
+
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.tables.text import sheet_lines
+from rerank.data.labels import Quantiser, quantised
+from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Margin, PairRelation
+from rerank.models.describe_training import sparkline
 from rerank.models.pair_counts import (
     Scheme,
     pair_sheet,
@@ -15,13 +22,6 @@ from rerank.models.pair_counts import (
     standard_quantisers,
     standard_relations,
 )
-
-from rerank.core.errors import ConfigError, DataError
-from rerank.core.tables.text import sheet_lines
-from rerank.data.labels import Quantiser, quantised
-from rerank.data.lists import CandidateLists
-from rerank.data.pairs import Margin, PairRelation
-from rerank.models.describe_training import sparkline
 
 
 def some_lists(labels, group):

@@ -26,7 +26,7 @@ LISTS = rerank.CandidateLists.from_arrays(
     feature_names=["f", EVIL],
     texts=[EVIL] * 12,
 )
-MODEL = rerank.train(LISTS, rounds=2)
+MODEL = rerank.train(LISTS, epochs=2)
 SYSTEMS = {"a": MODEL.score(LISTS), EVIL: X[:, 0]}
 RESULTS = {
     "values": lambda: rerank.evaluate(LISTS, SYSTEMS["a"], ["RR", "P@1"]),

@@ -15,10 +15,8 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
-from rerank.learners.preference.fits import Fits, Fitted
-from rerank.learners.preference.items import ItemPairs
-from rerank.learners.preference.probability import learnt_scale
+from rerank.learners.preference.fits import Fits, Fitted, ItemPairs, learnt_scale
+from rerank.learners.ranksvm import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.regularization_path import path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model

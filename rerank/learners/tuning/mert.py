@@ -16,10 +16,10 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.tuning.line_problem import LineProblem
-from rerank.learners.tuning.line_search import Climb
-from rerank.learners.tuning.restarts import (
+from rerank.learners.tuning.line_search import (
+    Climb,
     End,
+    LineProblem,
     best_first,
     dev_value,
     kept_end,

@@ -12,7 +12,7 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.discriminant.discriminants import discriminant_vectors
+from rerank.learners.discriminants import discriminant_vectors
 from rerank.models.base import Model
 from rerank.transductive.base import Adapted, Adapter, Transductive
 from rerank.transductive.basis import Basis

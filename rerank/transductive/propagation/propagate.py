@@ -11,7 +11,7 @@ from rerank.core.types import Floats, Ints
 from rerank.data.judge import label_judge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.svm.ranksvm import RankSVM
+from rerank.learners.ranksvm import RankSVM
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.transductive.propagation.model import PropagationModel

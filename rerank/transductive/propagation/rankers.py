@@ -16,7 +16,7 @@ from rerank.core.workers.tasks import capture_warnings
 from rerank.data.judge import filled_labels, label_judge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import Learner
-from rerank.learners.tuning.restarts import shrunk, unit_vector
+from rerank.learners.tuning.line_search import shrunk, unit_vector
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.native.data._matrix import Difference

@@ -17,7 +17,7 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.types import Floats, Mask
-from rerank.learners.vectors import inner
+from rerank.learners.deterministic import inner
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 

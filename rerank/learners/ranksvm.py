@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,16 +16,65 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
+from rerank.learners.deterministic import inner
+from rerank.learners.pair_loss import Minimum, PairLoss, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
-from rerank.learners.svm.loss import PairLoss
-from rerank.learners.svm.newton import Minimum, minimise
-from rerank.learners.svm.part import part_of
-from rerank.learners.vectors import inner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
+
+PairChoice = Literal["all", "neighbours"]
+
+
+def pairs_setting() -> Any:
+    """Return the setting ``pairs``, a name of data.pairs.PairRelation."""
+    return setting(
+        "all", "every two items with different labels, or only those whose labels are next to one another"
+    )
+
+
+def balance_setting() -> Any:
+    """Return the setting ``list_balance``."""
+    return setting(True, "every list counts as much as another; without it, every pair as much as another")
+
+
+def tolerance_setting() -> Any:
+    """Return the setting ``tolerance``."""
+    return setting(
+        1e-4,
+        "most distance from the minimum, relative to it and to the difference from weights of 0",
+        gt=0,
+        le=0.1,
+    )
+
+
+_STEP = 16  # one of so many lists is in it
+_LISTS = 16  # at least: a smaller part costs more than it saves
+_ITEMS = 20  # for each feature at least: with fewer its minimum may be far away
+
+
+def part_of(pairs: Pairs, weight: Floats, n_features: int) -> tuple[Pairs, Floats] | None:
+    """Return the pairs of evenly spaced lists, and their weights of sum 1; None if there are too few.
+
+    Parameters
+    ----------
+    pairs
+        Of all lists.
+    weight
+        float64 (pairs.n_lists): the weight of each pair of a list.
+    n_features
+        The number of weights to learn.
+    """
+    chosen = np.arange(0, pairs.n_lists, _STEP)
+    if len(chosen) < _LISTS:
+        return None
+    part = pairs.subset(chosen)
+    total = inner(weight[chosen], part.counts.astype(np.float64))
+    if len(part.items) < _ITEMS * n_features or not total > 0:
+        return None
+    return part, weight[chosen] / total
+
 
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-2, 11))  # 0.1 to 100,000, two for each factor of ten
 _ROUGH = 1e-2  # tolerance of a minimum that is only a start

@@ -1,4 +1,4 @@
-"""Log-linear models: the conditional probability of the best item of each list, with a prior."""
+"""Log-linear models: the conditional probability of the best item of each list; ListNet."""
 
 from __future__ import annotations
 
@@ -12,19 +12,139 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Mask
+from rerank.core.types import Floats, Index, Mask
+from rerank.core.workers.parallel import each
+from rerank.data.blocks import bundle, worth_bundling
+from rerank.data.first_best import best_items
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.data.matrix import Features
+from rerank.data.pairs import PairRelation, make_pairs
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.deterministic import list_blocks
 from rerank.learners.initial import initial_weights
-from rerank.learners.loglinear.likelihood import LogLoss
-from rerank.learners.loglinear.minimise import Minimum, Objective, Penalty, minimise
-from rerank.learners.loglinear.targets import Targets, target_lists
+from rerank.learners.minimise import Minimum, Objective, Penalty, minimise
+from rerank.learners.penalised import Convex, Penalised
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
+from rerank.native.learners._loglinear import ListBlock, log_loss
+
+
+@dataclass(frozen=True, eq=False)
+class TargetLists:
+    """Lists and the probability that each item should have.
+
+    Attributes
+    ----------
+    offsets, items
+        int64 (n_lists + 1) and (n_items): the rows of each list.
+    target
+        float64 (n_items), of sum 1 in each list; with ``marginal`` 1 or 0: whether it may be the choice.
+    weight
+        float64 (n_lists): the weight of each list.
+    marginal
+        Whether the loss is that of the summed probability of the targets.
+    """
+
+    offsets: Index
+    items: Index
+    target: Floats
+    weight: Floats
+    marginal: bool = False
+
+
+class LogLoss:
+    """The sum over lists of weight * -sum(target * log P), and its gradient.
+
+    With ``marginal`` it is the sum of weight * -log sum(target * P). P is the softmax of the scores w·x of a
+    list. Lists are divided into blocks, and the blocks' sums are added in their order, so that results have
+    the same bits on any number of threads.
+
+    Parameters
+    ----------
+    features
+        Of all items, of any layout.
+    lists
+        Lists with their targets.
+    """
+
+    def __init__(self, features: Features, lists: TargetLists) -> None:
+        offsets, d = lists.offsets, features.n_features
+        matrix = None if worth_bundling(features, offsets, lists.items) else features.matrix()
+
+        def block(first: int, last: int) -> ListBlock:
+            low, high = offsets[first], offsets[last]
+            of, items = offsets[first : last + 1] - low, lists.items[low:high]
+            aims = (lists.target[low:high], lists.weight[first:last], lists.marginal)
+            if matrix is not None:
+                return ListBlock(matrix, of, items, *aims)
+            found = bundle(features, of, items)
+            return ListBlock(found.matrix, of, None, *aims, found.members, found.starts, found.n_entries)
+
+        tasks = list_blocks(offsets, d)
+        self._blocks = each(block, tasks, threads=True)
+        self._gradients = np.empty((len(tasks), d))
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Return the loss at w (n_features) and its gradient, a new array."""
+        tasks = [(block, w, out) for block, out in zip(self._blocks, self._gradients, strict=True)]
+        losses = each(log_loss, tasks, threads=True)
+        gradient = self._gradients[0].copy()
+        for more in self._gradients[1:]:
+            gradient += more
+        return float(sum(losses)), gradient
+
+
+Targets = Literal["best", "tied", "any", "soft"]
+
+
+def target_lists(
+    lists: CandidateLists, targets: Targets, sharpness: float, list_weights: Floats | None
+) -> TargetLists:
+    """Return the judged items of the lists that have two different labels, with their targets.
+
+    Parameters
+    ----------
+    lists
+        Lists with labels.
+    targets
+        best: the item with the largest label, among several the one with the largest base score, then the
+        first one, has probability 1. tied: all items with the largest label share it. any: they may share
+        it in any way. soft: it is proportional to exp(sharpness * label).
+    sharpness
+        Of soft targets.
+    list_weights
+        float64 (n_lists), None = 1.
+
+    Raises
+    ------
+    FitError
+        If no list has two different labels, or the weights are not finite numbers of 0 or more.
+    """
+    pairs = make_pairs(lists, PairRelation())
+    if pairs.n_lists == 0:
+        raise FitError(f"{lists.source}: no list has two different labels")
+    assert lists.labels is not None
+    starts, sizes = pairs.offsets[:-1], np.diff(pairs.offsets)
+    if targets == "soft":
+        labels = lists.labels[pairs.items]  # the largest ones come first
+        with np.errstate(over="ignore"):  # a gap of labels that overflows has no share
+            target = np.exp(sharpness * (labels - np.repeat(labels[starts], sizes)))
+    elif targets == "best":
+        best = best_items(lists)[pairs.lists]
+        target = (pairs.items == np.repeat(best, sizes)).astype(np.float64)
+    else:
+        target = (pairs.rank == 1).astype(np.float64)
+    if targets != "any":
+        target /= np.repeat(np.add.reduceat(target, starts), sizes)
+    weight = checked_list_weights(list_weights, lists)[pairs.lists]
+    if not weight.any():
+        raise FitError(f"{lists.source}: every list with two different labels has weight 0")
+    return TargetLists(pairs.offsets, pairs.items, target, weight, targets == "any")
+
 
 PRIORS = tuple(10.0 ** (k / 2) for k in range(6, -7, -1))  # 1000 to 0.001, two for each factor of ten
 _SHARPNESS = 50.0  # of soft targets, for labels whose range is 1
@@ -225,3 +345,32 @@ class _Fits:
             steps, share = found.minimum.iterations, point.gap / point.total
             text = f"{self.source}: loglinear stopped after {steps} iterations, up to {share:.2%} of the loss"
             warnings.warn(f"{text} above the minimum", DataNote, stacklevel=4)
+
+
+@LEARNERS.register("listnet")
+class ListNet(Penalised):
+    """Cross-entropy of two distributions over the items of each list: exp(label) and exp(w·x), normalised.
+
+    These are the probabilities that an item is placed first (Cao et al.). The sum over lists plus penalty *
+    |w|² is minimised; it is convex for a linear model. It is ``loglinear`` with targets=soft and a Gaussian
+    prior, except for the sharpness: 1 as in the paper, so that the labels 2 and 0 share the probability 88 to
+    12, where loglinear takes 50 / the range of the labels, which makes the best items nearly certain. Lists
+    without two different labels are left out, as in loglinear; the paper would draw their scores together.
+    List weights multiply the losses of their lists. Unjudged items are left out.
+
+    References
+    ----------
+    Cao, Qin, Liu, Tsai, Li: Learning to rank: from pairwise approach to listwise approach. ICML 2007.
+    """
+
+    name = "listnet"
+    summary = "cross-entropy of the softmax of the labels and that of the scores, list by list"
+    source = "Cao et al. 2007"
+
+    sharpness: float = setting(1.0, "the targets are proportional to exp(sharpness * label)", gt=0)
+
+    def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        chosen = target_lists(lists, "soft", self.sharpness, inputs.list_weights)
+        n = len(chosen.weight)
+        data = DataRecord(judged=len(chosen.items), lists_without_pair=lists.n_lists - n)
+        return Convex(LogLoss(lists.features, chosen), float(chosen.weight.sum()), data)

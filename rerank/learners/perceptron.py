@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from rerank.core import memory
 from rerank.core.checkpoints import State, copy_into
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
@@ -16,19 +17,93 @@ from rerank.core.types import Floats, Index
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
-from rerank.learners import weight_state as moving
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
-from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, visit_orders
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of, visit_orders
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord
+from rerank.models.voted import VotedModel, Votes
 from rerank.native.data._matrix import Difference, Sum
 from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights
 
-if TYPE_CHECKING:
-    from rerank.learners.perceptron.voting import Ballots
+Snapshot = tuple[int, float]
+
+MAX_BYTES = 1 << 30
+
+
+class Ballots:
+    """Every weight vector after an update, and the number of visits that it survived.
+
+    The vectors are stored dense. More than 1 GiB of them is a FitError that suggests averaging. Weights
+    ``start`` (n_features) at the beginning vote too, unless they are 0.
+    """
+
+    def __init__(self, start: Floats) -> None:
+        self.n_features = len(start)
+        self.vectors: list[Floats] = [start.copy()] if start.any() else []
+        self.survived: list[float] = [0.0] * len(self.vectors)
+        self._counted: dict[int, tuple[Votes, int]] = {}
+
+    def visit(self, weights: Floats, updated: bool) -> None:
+        """Record a visit that left ``weights`` (n_features): a new vector, or one more visit survived."""
+        if updated:
+            row = self.n_features * 8
+            size = (len(self.vectors) + 1) * row
+            if (
+                size // memory.SMALL > (size - row) // memory.SMALL
+            ):  # the next piece, and its copy in the model
+                memory.require(
+                    memory.SMALL + 2 * row, "more voted weights", "average=average needs one vector"
+                )
+            if size > MAX_BYTES:
+                raise FitError(
+                    f"voted weights: {len(self.vectors)} vectors of {self.n_features} features fill 1 GiB; "
+                    "use average=average, which approximates them (Collins 2002)"
+                )
+            self.vectors.append(weights.copy())
+            self.survived.append(1.0)
+        elif self.vectors:
+            self.survived[-1] += 1.0
+
+    def snapshot(self) -> Snapshot:
+        """Return the current state as a value that later visits do not change."""
+        return len(self.vectors), self.survived[-1] if self.survived else 0.0
+
+    def score(self, snapshot: Snapshot, lists: CandidateLists) -> Floats:
+        """Return the scores (n_items) of a snapshot, not older than the last one scored here."""
+        n, last = snapshot
+        votes, counted = self._counted.get(id(lists), (Votes(lists), 0))
+        for t in range(counted, n - 1):  # their counts are final
+            votes.add(self.vectors[t], self.survived[t])
+        self._counted[id(lists)] = votes, max(counted, n - 1)
+        if n == 0:
+            return votes.scores()
+        now = votes.copy()
+        now.add(self.vectors[n - 1], last)
+        return now.scores()
+
+    def state(self) -> State:
+        """Return all vectors and their visits, for a checkpoint."""
+        vectors = np.array(self.vectors, dtype=np.float64).reshape(-1, self.n_features)
+        return {"vectors": vectors, "survived": np.array(self.survived)}
+
+    def restore(self, state: State) -> None:
+        """Go to what ``state`` returned."""
+        vectors, survived = state["vectors"], state["survived"]
+        copy_into(np.empty((len(survived), self.n_features)), vectors)
+        self.vectors, self.survived = list(vectors), survived.tolist()
+        self._counted.clear()
+
+    def model(self, feature_names: list[str], snapshot: Snapshot) -> VotedModel:
+        """Return the model of a snapshot."""
+        n, last = snapshot
+        vectors = np.array(self.vectors[:n]).reshape(n, self.n_features)
+        survived = np.array(self.survived[:n])
+        if n:
+            survived[-1] = last
+        return VotedModel(feature_names, vectors, survived)
 
 
 @LEARNERS.register("perceptron")
@@ -50,7 +125,8 @@ class Perceptron(Learner):
     summary = "pairwise perceptron with uneven margins (Algorithms 1 and 2)"
     source = "Shen & Joshi 2005"
     default_scaling = "zscore"
-    in_rounds = True
+    iterates = "epochs"
+    renamed: ClassVar = {"rounds": "epochs"}
     resumable = True
     accepts_initial = True
     accepts_list_weights = True
@@ -83,7 +159,7 @@ class Perceptron(Learner):
     step: Literal["auto", "margin", "one"] = setting(
         "auto", "factor of an update: g (margin) or 1 (one, with rivals=top); auto = one with rivals=top"
     )
-    rounds: int = setting(30, "most passes over the lists; a pass without an update is the last", ge=1)
+    epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average", "voted"] = setting(
         "average", "the last weights, their mean over all visits, or a vote of all weights"
     )
@@ -101,7 +177,7 @@ class Perceptron(Learner):
     engine: Literal["auto", "reference", "fast"] = setting(
         "auto", "loop over pairs (reference), O(k log k) (fast), or the quicker one for each list"
     )
-    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
     def check_values(self) -> None:
@@ -174,11 +250,11 @@ class Perceptron(Learner):
         return model
 
     def _orders(self, n_lists: int) -> Iterator[Index]:
-        return visit_orders(n_lists, self.rounds, self.shuffle, self.seed)
+        return visit_orders(n_lists, self.epochs, self.shuffle, self.seed)
 
     def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """The last weights, or their mean."""
-        for visits in watch.each(self._orders(state.n_lists), self.rounds, state):
+        for visits in watch.each(self._orders(state.n_lists), self.epochs, state, unit="epoch"):
             updates, violated = state.run(visits)
             watch.record(state.reached(), linear_scores, updates=updates, violated=violated)
             if updates == 0:
@@ -188,10 +264,11 @@ class Perceptron(Learner):
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the number of visits that it survived."""
-        from rerank.learners.perceptron.voting import Ballots
+        from rerank.learners.perceptron import Ballots
 
         ballots = Ballots(state.w)
-        for visits in watch.each(self._orders(state.n_lists), self.rounds, _Voting(state, ballots)):
+        voting = _Voting(state, ballots)
+        for visits in watch.each(self._orders(state.n_lists), self.epochs, voting, unit="epoch"):
             updates = violated = 0
             for v in range(len(visits)):
                 updated, here = state.run(visits[v : v + 1])
@@ -217,7 +294,7 @@ class _State:
         self.n_lists = pairs.n_lists
         top = learner.rivals == "top"
         once = learner.algorithm == 2 or top  # otherwise weights move within a list
-        self.matrix, rows, most = list_rows(lists.features, pairs, learner.rounds if once else 0)
+        self.matrix, rows, most = list_rows(lists.features, pairs, learner.epochs if once else 0)
         fast = None if learner.engine == "auto" else learner.engine == "fast"
         given = (pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c)
         even = learner.margin == "even"
@@ -273,11 +350,11 @@ class _State:
 
     def state(self) -> State:
         """Return what later rounds depend on."""
-        return {"weights": moving.state_of(self.weights), "own": self.dimension.own.copy()}
+        return {"weights": state_of(self.weights), "own": self.dimension.own.copy()}
 
     def restore(self, state: State) -> None:
         """Go to a state."""
-        moving.restore(self.weights, state["weights"])
+        restore(self.weights, state["weights"])
         copy_into(self.dimension.own, state["own"])
 
 

@@ -1,10 +1,22 @@
-"""Blocks of lists that threads can share, each with sums of its own."""
+"""Sums that have the same bits on any number of threads."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rerank.core.types import Index
+from rerank.core.types import Floats, Index
+
+
+def inner(a: Floats, b: Floats) -> float:
+    """Return a·b with the same bits on any number of threads, which BLAS does not promise.
+
+    Parameters
+    ----------
+    a, b
+        float64 (n).
+    """
+    return float(np.einsum("i,i->", a, b))
+
 
 _BLOCKS = 8
 _ITEMS = 1024  # of a block at least

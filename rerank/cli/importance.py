@@ -9,8 +9,7 @@ import typer
 
 from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
-from rerank.cli.evaluate import NoRelevant, Samples, Seed, Ties
-from rerank.cli.options import configures, reads
+from rerank.cli.options import configures, judges, reads
 from rerank.cli.output_format import As, write
 from rerank.cli.train import Config, LearnerName, Set
 from rerank.data.reading import Reading
@@ -72,6 +71,7 @@ def weights(
 @app.add("permute")
 @verb
 @reads
+@judges("metrics", "baseline", "missing_lists", "level")
 def permute(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
@@ -102,16 +102,13 @@ def permute(
             rich_help_panel=groups.TESTS,
         ),
     ] = 1,
-    ties: Ties = None,
-    no_relevant: NoRelevant = "zero",
     top: Top = 50,
     out: Out = None,
     as_: As = "text",
-    samples: Samples = 1000,
-    seed: Seed = 12345,
     jobs: Jobs = None,
     cluster: ClusterAddress = None,
     *,
+    settings: dict[str, Any],
     reading: Reading,
 ) -> None:
     """Permute each feature, or group of features, within each list: what the metric loses, with intervals.
@@ -134,10 +131,7 @@ def permute(
         groups=group or [],
         repeats=repeats,
         permutation_seed=permutation_seed,
-        ties=ties,
-        no_relevant=no_relevant,
-        samples=samples,
-        seed=seed,
+        **settings,
         jobs=jobs,
         cluster=cluster,
         reading=reading,
@@ -149,6 +143,7 @@ def permute(
 @app.add("ablate")
 @verb
 @configures(TrainConfig)
+@judges("metrics", "baseline", "missing_lists", "level", "seed")
 def ablate(
     config: Config = None,
     learner: LearnerName = None,
@@ -161,12 +156,9 @@ def ablate(
         list[str] | None, typer.Option("--test-refs", metavar="FILE", help="Their references. Repeatable.")
     ] = None,
     group: Groups = None,
-    ties: Ties = None,
-    no_relevant: NoRelevant = "zero",
     top: Top = 50,
     out: Out = None,
     as_: As = "text",
-    samples: Samples = 1000,
     resampling_seed: Annotated[
         int,
         typer.Option(
@@ -174,6 +166,7 @@ def ablate(
         ),
     ] = 12345,
     *,
+    settings: dict[str, Any],
     given: dict[str, Any],
 ) -> None:
     """Train without each feature, or group of features: what the metric loses on test or development lists.
@@ -185,20 +178,18 @@ def ablate(
     from rerank.training.ablation import ablation_files
     from rerank.training.config import read_config
 
-    settings = read_config(
+    trained = read_config(
         config, set_ or [], given if learner is None else {**given, "learner.name": learner}
     )
-    inputs = [*settings.files(), *(test_refs or []), *([] if test is None else [test])]
+    inputs = [*trained.files(), *(test_refs or []), *([] if test is None else [test])]
     check_outputs({} if out is None else {"--out": out}, inputs)
     found = ablation_files(
-        settings,
+        trained,
         test,
         test_refs=test_refs or [],
         groups=group or [],
-        ties=ties,
-        no_relevant=no_relevant,
-        samples=samples,
         seed=resampling_seed,
+        **settings,
     )
     _print(as_, found.sheets(top), found.as_json)
     _write(found.tsv(), out)

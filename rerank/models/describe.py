@@ -17,7 +17,7 @@ from rerank.core.tables.text import facts, pairs
 from rerank.core.text import count
 from rerank.data.names import Columns
 from rerank.data.selection import columns_matching
-from rerank.evaluation.pairs import plain
+from rerank.evaluation.results import plain
 from rerank.models.describe_training import (
     abstain_lines,
     base_lines,

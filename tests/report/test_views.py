@@ -10,7 +10,7 @@ from small_judging import evaluate
 
 import rerank
 from rerank.core.errors import ConfigError
-from rerank.data.describe import validate
+from rerank.formats.sources import validate
 from rerank.models.describe import model_lines
 from rerank.models.importance import permutation_importance, standardised_weights
 from rerank.similarity.compare import list_similarity

@@ -202,7 +202,7 @@ def _print(form: str, sheets: Sequence[Sheet], record: Callable[[], Any]) -> Non
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:
-    from rerank.core.files.streams import write_lines
+    from rerank.core.files.write import write_lines
 
     if out is not None:
         write_lines(out, rows)

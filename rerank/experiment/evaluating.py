@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.inputs import opening_once
-from rerank.core.files.streams import write_lines
+from rerank.core.files.read import opening_once
+from rerank.core.files.write import write_lines
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading

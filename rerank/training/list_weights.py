@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Sheet, facts_sheet, table_of
 from rerank.core.tables.text import facts

@@ -120,7 +120,7 @@ def widened(base: CandidateLists, places: Places, pool: Pool) -> CandidateLists:
     first, run = base.first_best, base.run_scores
     if first is not None and run is None and n > base.n_items:
         # Larger first, no ties: the same order for every mode of ties.
-        run = 1.0 - ranks_in(base.offsets, first)
+        run = (1 - ranks_in(base.offsets, first)).astype(np.float64)
     ranked = spread(first)
     if ranked is not None:
         ranked = np.where(np.isnan(ranked), np.nanmin(ranked) - 1.0, ranked)

@@ -58,7 +58,7 @@ def show(
     from rerank.data.reading import checked_patterns
     from rerank.models.base import load_model
     from rerank.models.fragments import has_fragments, model_fragments
-    from rerank.models.fragments.of_model import DEFAULT
+    from rerank.models.fragments.mining import DEFAULT
     from rerank.report import models
     from rerank.report.weight_table import shown_weights
 

@@ -27,10 +27,13 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     TextStatistics,
+    Tokenizer,
+    lc_setting,
+    prepared,
     reference_count,
     room_for,
+    tok_setting,
 )
-from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data._texts import Texts
 from rerank.native.metrics import _bleu, _bleu_climb
 

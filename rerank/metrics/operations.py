@@ -27,8 +27,17 @@ from rerank.metrics.edit import (
     counted,
     numbers,
 )
-from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, TextStatistics, room_for
-from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
+from rerank.metrics.selecting import (
+    MeanJudge,
+    SelectingMetric,
+    Selection,
+    TextStatistics,
+    Tokenizer,
+    lc_setting,
+    prepared,
+    room_for,
+    tok_setting,
+)
 from rerank.native.data._texts import Numbers
 from rerank.native.metrics import _alignment
 

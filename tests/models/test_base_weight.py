@@ -13,9 +13,8 @@ import pytest
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
-from rerank.models.linear import LinearModel, ThresholdModel
-from rerank.models.random_scores import RandomModel
-from rerank.models.voted import VotedModel
+from rerank.models.fusion import RandomModel
+from rerank.models.linear import LinearModel, ThresholdModel, VotedModel
 from rerank.models.weights import weights_of
 from rerank.report.models import model_lines, model_record
 

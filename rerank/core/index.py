@@ -48,7 +48,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
     },
     "weights format": {
         "bllip": ("rerank.formats.bllip", (), ()),
-        "moses-ini": ("rerank.formats.moses.ini", (), ()),
+        "moses-ini": ("rerank.formats.moses.format", (), ()),
         "tsv": ("rerank.formats.weights", (), ()),
     },
     "learner": {

@@ -39,15 +39,10 @@ def _is_absent(kind: type) -> bool:
 def real_array(values: Any, what: str) -> AnyArray:
     """Return numbers of any shape as float64, or float32 if they are of that type; missing ones are NaN.
 
-    Parameters
-    ----------
+    Raises DataError if one is not a real number but a text, a date, a duration or a complex number.
+
     values : an array or column of numpy, pandas, polars or Arrow, a frame of such columns, or sequences.
     what : the name of the values in messages.
-
-    Raises
-    ------
-    DataError
-        If one is not a real number but a text, a date, a duration or a complex number.
     """
     dtype = getattr(values, "dtype", None)
     if isinstance(values, np.ma.MaskedArray):

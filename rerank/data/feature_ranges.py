@@ -10,7 +10,7 @@ from rerank.core.errors import DataNote
 from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features, Mixed, Sparse
+from rerank.data.matrix import Mixed, Sparse
 from rerank.data.scaling import data_of, tolerance_of
 from rerank.native.data import _scaling
 
@@ -46,7 +46,12 @@ def list_ranges(lists: CandidateLists) -> Floats:
     ndarray
         float64 (n_features).
     """
-    features, offsets = _some(lists)
+    features, offsets = lists.features, lists.offsets
+    step = -(-features.n_values // MOST_VALUES)
+    if step > 1:
+        chosen = np.arange(0, lists.n_lists, step)
+        rows = np.flatnonzero(np.isin(lists.list_index, chosen)).astype(np.int64)
+        features, offsets = features.take(rows), offsets_of(lists.lengths[chosen])
     if isinstance(features, Sparse):
         return _of_rows(features, offsets)
     if isinstance(features, Mixed):
@@ -54,16 +59,6 @@ def list_ranges(lists: CandidateLists) -> Floats:
         ranges[features.places] = _of_columns(features.values, offsets)
         return ranges
     return _of_columns(features.to_dense(), offsets)
-
-
-def _some(lists: CandidateLists) -> tuple[Features, Index]:
-    """The features of every list, or of evenly spaced ones, and their offsets."""
-    step = -(-lists.features.n_values // MOST_VALUES)
-    if step <= 1:
-        return lists.features, lists.offsets
-    chosen = np.arange(0, lists.n_lists, step)
-    rows = np.flatnonzero(np.isin(lists.list_index, chosen)).astype(np.int64)
-    return lists.features.take(rows), offsets_of(lists.lengths[chosen])
 
 
 def _of_columns(values: AnyArray, offsets: Index) -> Floats:

@@ -181,7 +181,7 @@ class CandidateLists:
             Final answers, for votes; "" = none.
         trees : Forest or sequence (n_items), optional
             A tree for each row: a string in brackets, a tree of NLTK or a nested list, see
-            ``data.columns.given_trees.forest_of``; "" or None = missing.
+            ``data.array_inputs.forest_of``; "" or None = missing.
         structures : mapping of name to such trees, optional
             Further trees of each row.
         traces : Traces or sequence (n_items), optional

@@ -1,4 +1,4 @@
-"""What a format is, how one is chosen for a path, and reading and writing by its name."""
+"""Formats: their base class, which one a path has, and reading and writing by name."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     """
     suffix = plain_suffix(path)
     names = FORMATS.names()
-    by_suffix = _by_suffix(suffix)
+    by_suffix = next((name for name in names if suffix and suffix in FORMATS.fact(name, "suffixes")), None)
     content = head.removeprefix(b"\xef\xbb\xbf")
     vague = suffix in _VAGUE_SUFFIXES or (suffix == ".run" and content.lstrip().startswith(b"{"))
     if by_suffix is not None and not vague:
@@ -236,18 +236,9 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {known})")
 
 
-def _by_suffix(suffix: str) -> str | None:
-    """The first format that has a suffix."""
-    return next(
-        (name for name in FORMATS.names() if suffix and suffix in FORMATS.fact(name, "suffixes")), None
-    )
-
-
 def recognising(head: bytes, names: Iterable[str]) -> list[str]:
     """Return those of some formats that recognise content; formats whose signs it lacks are not imported.
 
-    Parameters
-    ----------
     head : the first bytes of the content, without byte order mark.
     names : of the formats.
     """

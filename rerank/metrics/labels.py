@@ -67,7 +67,7 @@ class Labels(Moments):
     Attributes
     ----------
     values : float64 (n_items)
-        See ``filled_labels`` of data.label_judge.
+        See ``filled_labels`` of data.judge.
     judged : bool (n_lists)
 
     Raises

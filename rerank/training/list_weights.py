@@ -13,8 +13,8 @@ from rerank.data.lists import without_labels
 from rerank.data.overlap import note_shared
 from rerank.data.reading import OF_JUDGED, Reading
 from rerank.data.scaling import AUTO, fit_scaling
-from rerank.formats.list_weights import list_weight_lines
 from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of, is_path, read_lists
+from rerank.formats.weights import list_weight_lines
 from rerank.report.list_weights import ListWeights
 from rerank.training.prepare import scaling_for
 from rerank.training.side_inputs import SideInputs

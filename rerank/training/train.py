@@ -311,7 +311,7 @@ def _extras(data: DataSection, lists: CandidateLists) -> SideInputs:
     """What learners get besides the training lists, read as these are."""
     weights = None
     if data.list_weights is not None:
-        from rerank.formats.list_weights import read_list_weights
+        from rerank.formats.weights import read_list_weights
 
         weights = read_list_weights(data.list_weights, lists)
     if not data.unlabelled:

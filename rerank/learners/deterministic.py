@@ -7,7 +7,7 @@ import numpy as np
 from rerank.core.types import Floats, Index
 
 
-def inner(a: Floats, b: Floats) -> float:
+def deterministic_dot(a: Floats, b: Floats) -> float:
     """Return a·b with the same bits on any number of threads, which BLAS does not promise.
 
     Parameters

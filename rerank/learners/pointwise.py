@@ -14,7 +14,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.penalised import Convex, Intercept, Penalised
 from rerank.models.training import DataRecord
 
@@ -149,7 +149,7 @@ class Squares(Intercept):
         with np.errstate(over="ignore", invalid="ignore"):
             rest = self.centred(self.targets - self.items.features.scores(weights))
             slope = self.items.weight * rest
-            return inner(slope, rest), -2.0 * self.items.features.transposed_product(slope)
+            return deterministic_dot(slope, rest), -2.0 * self.items.features.transposed_product(slope)
 
 
 _STEPS = 200  # of the search for the intercept, each of which halves its bracket at least

@@ -16,7 +16,7 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.pair_loss import Minimum, PairLoss, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
@@ -70,7 +70,7 @@ def part_of(pairs: Pairs, weight: Floats, n_features: int) -> tuple[Pairs, Float
     if len(chosen) < _LISTS:
         return None
     part = pairs.subset(chosen)
-    total = inner(weight[chosen], part.counts.astype(np.float64))
+    total = deterministic_dot(weight[chosen], part.counts.astype(np.float64))
     if len(part.items) < _ITEMS * n_features or not total > 0:
         return None
     return part, weight[chosen] / total
@@ -163,7 +163,11 @@ class RankSVM(Learner):
             raise FitError(f"{lists.source}: every list with two different labels has weight 0")
         weight /= weight.max()  # sums do not overflow
         counts = pairs.counts.astype(np.float64)
-        return weight / counts / weight.sum() if self.list_balance else weight / inner(weight, counts)
+        return (
+            weight / counts / weight.sum()
+            if self.list_balance
+            else weight / deterministic_dot(weight, counts)
+        )
 
 
 @dataclass(frozen=True, eq=False)

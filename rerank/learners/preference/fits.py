@@ -15,7 +15,7 @@ from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.data.pairs import Pairs
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.preference.solver import KernelRows, NotDefiniteError, PreferenceDual, Solution
 from rerank.models.preference import expansion, kernel_rows
 from rerank.native.learners import _preference
@@ -86,7 +86,7 @@ class ItemPairs:
         numbers[pairs.items] = number[codes_of]
         share = list_weights[pairs.lists] / list_weights[pairs.lists].max()  # sums do not overflow
         share = share / counts if balance else share
-        share *= n_pairs / inner(share, counts.astype(np.float64))
+        share *= n_pairs / deterministic_dot(share, counts.astype(np.float64))
         better, worse = (numbers[pairs.items[side]].astype(np.int32) for side in pairs.explicit())
         kept = np.flatnonzero(better != worse)
         weight, of_list = np.repeat(share, counts)[kept], np.repeat(pairs.lists, counts)[kept]

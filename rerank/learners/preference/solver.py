@@ -31,7 +31,7 @@ import numpy as np
 
 from rerank.core import memory, progress
 from rerank.core.types import Floats, Index, Ints
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.models.preference import kernel_rows
 from rerank.native.learners import _preference
 from rerank.similarity.items import Items
@@ -175,7 +175,7 @@ class PreferenceDual:
         at_0 = float(most.sum())
         for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
             loss, mass = _preference.measure(self.better, self.worse, most, self._alpha, self._f, violation)
-            square = inner(self._beta, self._f)
+            square = deterministic_dot(self._beta, self._f)
             objective = 0.5 * square + loss
             gap = max(square + loss - mass, 0.0)
             if not np.isfinite(objective):
@@ -189,7 +189,7 @@ class PreferenceDual:
 
     def _move_within(self, most: Floats) -> None:
         """Go to the best multiple of the last point that keeps its limits; shorten what exceeds ``most``."""
-        mass, square = float(self._alpha.sum()), inner(self._beta, self._f)
+        mass, square = float(self._alpha.sum()), deterministic_dot(self._beta, self._f)
         free = self._alpha > 0.0
         widest = float(np.min(most[free] / self._alpha[free], initial=np.inf))
         factor = min(widest, mass / square) if square > 0.0 else 1.0

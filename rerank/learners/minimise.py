@@ -75,14 +75,10 @@ class Minimum:
 class Objective:
     """A loss with a penalty.
 
-    Parameters
-    ----------
-    loss
-        A function that returns the sum of convex losses of lists, which are 0 at least, and its gradient.
-    penalty
-        What is added to it.
-    free
-        Whether each variable may differ from 0; None = all may.
+    - ``loss``: a function that returns the sum of convex losses of lists, which are 0 at least, and its
+      gradient.
+    - ``penalty``: what is added to it.
+    - ``free``: whether each variable may differ from 0; None = all may.
     """
 
     def __init__(self, loss: Loss, penalty: Penalty, free: Mask | None = None) -> None:
@@ -155,21 +151,12 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
     With an l1 penalty the gap is often far too large, because a few features that need a little more weight
     count as much as many. Ten steps that lower the objective by at most a tenth of the tolerance also end it.
 
-    Parameters
-    ----------
-    objective
-        The loss and the penalty.
-    start
-        float64 (n_features).
-    tolerance
-        Of the gap relative to the total.
-    iterations
-        Most steps.
+    - ``objective``: the loss and the penalty.
+    - ``start``: float64 (n_features).
+    - ``tolerance``: of the gap relative to the total.
+    - ``iterations``: most steps.
 
-    Raises
-    ------
-    OverflowError
-        If the loss or the square of its gradient is not finite.
+    Raises OverflowError if the loss or the square of its gradient is not finite.
     """
     here = objective.at(start)
     history = _History()

@@ -43,20 +43,14 @@ class PairLoss:
     """Pairs of items whose scores w·x should differ by 1 at least.
 
     A pair lacks 1 - w·(x - x') to the margin 1. Lists are divided into blocks, and the blocks' sums are added
-    in their order, so that results have the same bits on any number of threads. ``set_point`` goes to a point, of
-    which the other methods return slopes and curvature.
+    in their order, so that results have the same bits on any number of threads. ``set_point`` goes to a
+    point, of which the other methods return slopes and curvature.
 
-    Parameters
-    ----------
-    features
-        Of all items, of any layout.
-    pairs
-        Of the relation all or neighbours.
-    weight
-        float64 (pairs.n_lists): the weight of each pair of a list. The loss of scores that are all 0 is
-        their sum over pairs, 1.
-    neighbours
-        Whether ``pairs`` are those of neighbouring ranks.
+    - ``features``: of all items, of any layout.
+    - ``pairs``: of the relation all or neighbours.
+    - ``weight``: float64 (pairs.n_lists): the weight of each pair of a list. The loss of scores that are all
+      0 is their sum over pairs, 1.
+    - ``neighbours``: whether ``pairs`` are those of neighbouring ranks.
     """
 
     def __init__(self, features: Features, pairs: Pairs, weight: Floats, *, neighbours: bool) -> None:
@@ -109,10 +103,7 @@ class PairLoss:
 
         It is over the pairs that are violated under the margin 1 but not under ``low``.
 
-        Parameters
-        ----------
-        values
-            float64 (n_items).
+        - ``values``: float64 (n_items).
         """
         out = np.empty(len(self.slope))
         tasks = [(lists, values[rows], out[rows]) for lists, rows, _ in self._blocks]
@@ -183,14 +174,9 @@ class Point:
 class Objective:
     """|w|² / 2 + strength * the sum of the losses of pairs.
 
-    Parameters
-    ----------
-    loss
-        The pairs.
-    strength
-        C.
-    width
-        Of the smoothing; None for the squared hinge loss, which is smooth.
+    - ``loss``: the pairs.
+    - ``strength``: C.
+    - ``width``: of the smoothing; None for the squared hinge loss, which is smooth.
     """
 
     def __init__(self, loss: PairLoss, strength: float, width: float | None) -> None:
@@ -313,25 +299,14 @@ def minimise(
     The gap is at most ``tolerance`` times the objective, and times what it is below that of weights 0, so
     that weak losses are minimised as exactly as strong ones.
 
-    Parameters
-    ----------
-    loss
-        The pairs, whose weights are 1 in sum.
-    strength
-        C, more than 0.
-    start
-        float64 (n_features).
-    squared
-        Whether what a pair lacks to its margin is squared.
-    tolerance
-        Of the gap.
-    iterations
-        Most steps.
+    - ``loss``: the pairs, whose weights are 1 in sum.
+    - ``strength``: C, more than 0.
+    - ``start``: float64 (n_features).
+    - ``squared``: whether what a pair lacks to its margin is squared.
+    - ``tolerance``: of the gap.
+    - ``iterations``: most steps.
 
-    Raises
-    ------
-    OverflowError
-        If a value is not finite.
+    Raises OverflowError if a value is not finite.
     """
     width = None if squared else _NEXT_WIDTH if start.any() else _FIRST_WIDTH
     objective = Objective(loss, strength, width)

@@ -57,14 +57,9 @@ _ITEMS = 20  # for each feature at least: with fewer its minimum may be far away
 def part_of(pairs: Pairs, weight: Floats, n_features: int) -> tuple[Pairs, Floats] | None:
     """Return the pairs of evenly spaced lists, and their weights of sum 1; None if there are too few.
 
-    Parameters
-    ----------
-    pairs
-        Of all lists.
-    weight
-        float64 (pairs.n_lists): the weight of each pair of a list.
-    n_features
-        The number of weights to learn.
+    - ``pairs``: of all lists.
+    - ``weight``: float64 (pairs.n_lists): the weight of each pair of a list.
+    - ``n_features``: the number of weights to learn.
     """
     chosen = np.arange(0, pairs.n_lists, _STEP)
     if len(chosen) < _LISTS:

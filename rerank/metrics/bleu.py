@@ -152,10 +152,7 @@ def sentence_bleu(counts: Counts, smooth: str = "each") -> Floats:
     with ``higher`` (Lin & Och 2004), which gives 0 if nothing matches. An order without n-grams then counts
     as 1/1. The brevity penalty is the sentence's own; a text without tokens has 0.
 
-    Raises
-    ------
-    ConfigError
-        If ``smooth`` is unknown.
+    Raises ConfigError if ``smooth`` is unknown.
     """
     _one_of(smooth, get_args(PlusOne))
     out = np.empty(len(counts))

@@ -212,10 +212,7 @@ class Agreement(Stage):
         lose digits: values are first divided by the power of two that brings the largest to about one, which
         is exact, then their lowest is subtracted, and the mean of what is left.
 
-        Raises
-        ------
-        DataError
-            If a value is infinite.
+        Raises DataError if a value is infinite.
         """
         infinite = np.flatnonzero(np.isinf(values))
         if len(infinite):

@@ -120,10 +120,7 @@ class SampleMetric(Metric):
     def samples(self, preparation: Preparation, kind: type[S]) -> S:
         """Return the samples that may be drawn, as a stage shared by metrics with the same cut.
 
-        Raises
-        ------
-        DataError
-            If a judged list has fewer than k and ``short`` is error.
+        Raises DataError if a judged list has fewer than k and ``short`` is error.
         """
         lists, k = preparation.lists, self.cutoff
         found = preparation.of_lists(_Taking(kind, k if self.draw == "first" else None))
@@ -141,13 +138,7 @@ class SampleMetric(Metric):
 
 
 class SampleJudge(ReportJudge):
-    """Mean over lists of a measure of k samples.
-
-    Parameters
-    ----------
-    metric : SampleMetric
-    stage : Samples
-    """
+    """Mean over lists of a measure of k samples."""
 
     stage: Samples
 

@@ -65,10 +65,7 @@ class Operations(TextStatistics):
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 4) of texts.
 
-        Raises
-        ------
-        DataError
-            If texts are so long that aligning them would take more than ``MOST_BYTES``.
+        Raises DataError if texts are so long that aligning them would take more than ``MOST_BYTES``.
         """
         ready = [prepared(column, *self.rate.options()) for column in (texts, *references)]
         kind = "stripped" if self.rate.family == "CER" else "words"

@@ -158,11 +158,7 @@ class ResiduePairs:
 def with_natives(models: Traces, natives: Traces, of_model: Index) -> ResiduePairs:
     """Return each model with its native.
 
-    Parameters
-    ----------
-    models, natives : Traces
-    of_model : int64 (n_models)
-        The native of each model.
+    - ``of_model``: int64 (n_models); the native of each model.
     """
     known = np.unique(natives.keys)
     # A residue is a number: its structure, then its key. Those of natives rise, as their keys do.
@@ -185,11 +181,7 @@ def with_natives(models: Traces, natives: Traces, of_model: Index) -> ResiduePai
 def among(models: Traces, first: Index, second: Index) -> ResiduePairs:
     """Return pairs of models; the longer one of each pair normalises.
 
-    Parameters
-    ----------
-    models : Traces
-    first, second : int64 (n_pairs)
-        The models of each pair.
+    - ``first``, ``second``: int64 (n_pairs); the models of each pair.
     """
     known, places = np.unique(models.keys, return_inverse=True)
     table = np.full((len(models), len(known)), -1, dtype=np.int64)
@@ -206,14 +198,7 @@ def among(models: Traces, first: Index, second: Index) -> ResiduePairs:
 
 
 def superposed(pairs: ResiduePairs, search: bool, step: str) -> Floats:
-    """Return what is known of each pair (n_pairs, WIDTH), computed by the pool.
-
-    Parameters
-    ----------
-    pairs : ResiduePairs
-    search : whether the best superpositions are searched for GDT and the TM-score.
-    step : what is being done, for the display of progress.
-    """
+    """Return what is known of each pair (n_pairs, WIDTH), computed by the pool."""
     tasks = [(part, search, search) for part in pairs.parts()]
     found = parallel.each(ResiduePairs.superposed, tasks, threads=True, anywhere=True, step=(step, "block"))
     return np.concatenate(found) if found else np.empty((0, WIDTH))

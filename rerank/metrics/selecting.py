@@ -52,10 +52,7 @@ def lc_setting() -> Any:
 def prepared(column: StringColumn, tokenizer: str = "none", lowercase: bool = False) -> StringColumn:
     """Return the strings in lower case if that is asked for, then tokenized, as sacrebleu does it.
 
-    Raises
-    ------
-    ConfigError
-        If the tokenizer needs a package that is not installed.
+    Raises ConfigError if the tokenizer needs a package that is not installed.
     """
     if lowercase:
         column = _lowered(column)
@@ -153,13 +150,9 @@ class TextStatistics(Measure):
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return finite statistics, int32 or float64 (n_items, width), see ``room_for``.
 
-        Parameters
-        ----------
-        texts : StringColumn (n_items)
-        references : tuple of StringColumn (n_lists)
-            One at least.
-        offsets : int64 (n_lists + 1)
-            Items of list i are ``offsets[i]:offsets[i + 1]``.
+        - ``texts``: StringColumn (n_items)
+        - ``references``: tuple of StringColumn (n_lists); one at least.
+        - ``offsets``: int64 (n_lists + 1); items of list i are ``offsets[i]:offsets[i + 1]``.
         """
 
     def __call__(self, preparation: Preparation) -> Counts:
@@ -170,10 +163,8 @@ class TextStatistics(Measure):
 
         Code that gives a set other texts or references must drop its counts.
 
-        Raises
-        ------
-        DataError
-            If neither counts nor texts and references are present, or the counts have another shape.
+        Raises DataError if neither counts nor texts and references are present, or the counts have another
+        shape.
         """
         saved = saved_counts(lists, self.name, self.width)
         if saved is not None:
@@ -233,17 +224,12 @@ def reference_count(lists: CandidateLists) -> str:
 class SelectingJudge(ReportJudge):
     """A judge of one chosen item of each list, from statistics of each item.
 
-    Parameters
-    ----------
-    name, signature : str
-    stage : Selection
-    per_item : int32 or float64 (n_items, k)
-        What is summed if the item is chosen; rows of lists that are not judged are zero.
-    better : {1, -1}
-    judged : bool (n_lists), optional
-        All lists by default.
-    counts : mapping of str to int32 or float64 (n_items, ...), optional
-        The counts that give ``per_item``, as a set's ``counts`` keep them, if they hold more.
+    - ``per_item``: int32 or float64 (n_items, k); what is summed if the item is chosen; rows of lists that
+      are not judged are zero.
+    - ``better``: {1, -1}
+    - ``judged``: bool (n_lists); all lists by default.
+    - ``counts``: mapping of str to int32 or float64 (n_items, ...); the counts that give ``per_item``, as a
+      set's ``counts`` keep them, if they hold more.
     """
 
     digits = 2

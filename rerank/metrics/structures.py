@@ -60,9 +60,7 @@ def clash_counts(traces: Traces) -> Index:
     neighbours: consecutive residues of one chain whose numbers differ by at most 1. An empty structure has
     none. Counts end at 10,000,000.
 
-    Parameters
-    ----------
-    traces : Traces (n)
+    - ``traces``: Traces (n)
     """
     longest = int(traces.lengths.max(initial=0))
     follows = np.zeros(len(traces.keys), dtype=np.uint8)
@@ -333,12 +331,7 @@ def with_superpositions(lists: CandidateLists, metrics: Iterable[str]) -> Candid
 
     Metrics of the lists then do not search again.
 
-    Raises
-    ------
-    ConfigError
-        If a metric is unknown.
-    DataError
-        If the lists have no structures.
+    Raises ConfigError if a metric is unknown. Raises DataError if the lists have no structures.
     """
     preparation = Preparation(lists, metrics=[parse(name) for name in metrics])
     if not _searches(preparation):

@@ -67,14 +67,9 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 class ModelArchive:
     """Reads a model file; every fault is a FormatError that names the file and the member.
 
-    Parameters
-    ----------
-    content
-        The whole file.
-    path
-        Its name, for messages.
-    expected
-        What it should be, for messages.
+    - ``content``: the whole file.
+    - ``path``: its name, for messages.
+    - ``expected``: what it should be, for messages.
     """
 
     def __init__(self, content: bytes, path: str, expected: str = EXPECTED) -> None:
@@ -205,10 +200,7 @@ def write_checkpoint(path: str, fingerprint: Mapping[str, str], states: Mapping[
 def read_checkpoint(path: str) -> tuple[dict[str, str], dict[str, State]]:
     """Return the fingerprint and the states that were written.
 
-    Raises
-    ------
-    FormatError
-        If the file is no checkpoint, or not as it was written.
+    Raises FormatError if the file is no checkpoint, or not as it was written.
     """
     archive = ModelArchive(bytes(read_bytes(path)), shown(path), "a checkpoint written by rerank train")
     meta = archive.meta()

@@ -108,10 +108,7 @@ class ClassesModel(Model):
         Columns and scaling are as for ``Model.score``. A binary model has one output, otherwise there is one
         for each of ``classes``.
 
-        Raises
-        ------
-        DataError
-            If the lists have no feature of the model, or a score is not finite.
+        Raises DataError if the lists have no feature of the model, or a score is not finite.
         """
         n_bytes = 16 * lists.n_items * len(self.outputs)  # with the copy in the caller's order
         memory.require(n_bytes, f"{len(self.outputs):,} scores of {lists.n_items:,} examples")

@@ -66,17 +66,10 @@ class Linear(Weighted):
     def unscaled(self, source: str = "the model") -> RawWeights:
         """Return the weights of the features as they were before scaling, which give the same scores.
 
-        Parameters
-        ----------
-        source
-            How errors begin.
+        - ``source``: how errors begin.
 
-        Raises
-        ------
-        ConfigError
-            If features were scaled within lists or by ranks: there are no such weights.
-        DataError
-            If a weight overflows.
+        Raises ConfigError if features were scaled within lists or by ranks: there are no such weights. Raises
+        DataError if a weight overflows.
         """
         if self.scaling is None:
             return RawWeights(self.feature_names, self.weights, 0.0)

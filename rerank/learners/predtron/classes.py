@@ -63,19 +63,11 @@ class ClassTask:
 def class_task(learner: PredtronSettings, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
     """Return the task of a learner on examples.
 
-    Parameters
-    ----------
-    learner
-        Its ``task`` is not ranking.
-    lists
-        The examples, for messages.
-    labels
-        Their classes.
+    - ``learner``: its ``task`` is not ranking.
+    - ``lists``: the examples, for messages.
+    - ``labels``: their classes.
 
-    Raises
-    ------
-    RerankError
-        If the classes do not fit the task, with the example or what was found.
+    Raises RerankError if the classes do not fit the task, with the example or what was found.
     """
     return _MADE[learner.task](learner, lists, labels)
 
@@ -83,10 +75,7 @@ def class_task(learner: PredtronSettings, lists: CandidateLists, labels: ClassLa
 def numbers_by_class(given: Mapping[str, float], names: tuple[str, ...], key: str) -> Floats:
     """Return the number of each class, NaN without one, float64 (n_classes).
 
-    Raises
-    ------
-    ConfigError
-        If a class is unknown or given twice.
+    Raises ConfigError if a class is unknown or given twice.
     """
     place_of = coder(names)
     found = np.full(len(names), np.nan)

@@ -96,12 +96,8 @@ class GradedLists:
     def losses(self, discounts: Floats, depth: int) -> LossRange:
         """Return the least and the largest loss above 0 of any ranking of any list.
 
-        Parameters
-        ----------
-        discounts
-            By place, 0 from place ``depth`` on, float64 (longest).
-        depth
-            How many places count.
+        - ``discounts``: by place, 0 from place ``depth`` on, float64 (longest).
+        - ``depth``: how many places count.
         """
         least, most = np.inf, 0.0
         for first, last in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
@@ -131,17 +127,10 @@ def _loss_range(gains: Floats, discounts: Floats, depth: int) -> LossRange:
 def graded_lists(lists: CandidateLists, gain: GainName) -> GradedLists:
     """Return the judged items of the lists that have two different gains.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels. Unjudged items are left out.
-    gain
-        2^label - 1 (exponential), or the label; labels of 0 or less gain nothing.
+    - ``lists``: lists with labels. Unjudged items are left out.
+    - ``gain``: 2^label - 1 (exponential), or the label; labels of 0 or less gain nothing.
 
-    Raises
-    ------
-    FitError
-        If there is no such list, or a gain overflows.
+    Raises FitError if there is no such list, or a gain overflows.
     """
     assert lists.labels is not None, "Learner.fit refuses lists without labels"
     judged = np.flatnonzero(~np.isnan(lists.labels))

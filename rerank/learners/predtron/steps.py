@@ -35,23 +35,14 @@ def theorem_step(
 ) -> float:
     """Return the factor of steps for which the bound is proved.
 
-    Parameters
-    ----------
-    losses
-        Of the data.
-    radius2
-        R^2: for norm l2 the largest squared Frobenius norm of an X; for norm p the largest squared norm of a
-        column (a feature) of an X.
-    variant
-        Steps that are multiplied by losses, or not.
-    dual_norm
-        log p for norm p, see ``links.dual_norm_of``; None for norm l2.
+    - ``losses``: of the data.
+    - ``radius2``: R^2: for norm l2 the largest squared Frobenius norm of an X; for norm p the largest squared
+      norm of a column (a feature) of an X.
+    - ``variant``: steps that are multiplied by losses, or not.
+    - ``dual_norm``: log p for norm p, see ``links.dual_norm_of``; None for norm l2.
 
-    Raises
-    ------
-    FitError
-        If the factor is not a finite number above 0, or ``dual_norm`` is below 2, for which there is no
-        bound.
+    Raises FitError if the factor is not a finite number above 0, or ``dual_norm`` is below 2, for which there
+    is no bound.
     """
     if dual_norm is not None:
         if dual_norm < 2:
@@ -68,15 +59,10 @@ def theorem_step(
 def radius2(features: Features, offsets: Index, items: Index, by_column: bool) -> float:
     """Return the largest squared norm of the features of a list, or of one feature in a list.
 
-    Parameters
-    ----------
-    features
-        Of all items.
-    offsets, items
-        int64 (n_lists + 1) and (n_items): the rows of each list.
-    by_column
-        Whether each feature of a list has a norm of its own; otherwise it is the Frobenius norm of them all,
-        which is at least their operator norm.
+    - ``features``: of all items.
+    - ``offsets``, ``items``: int64 (n_lists + 1) and (n_items): the rows of each list.
+    - ``by_column``: whether each feature of a list has a norm of its own; otherwise it is the Frobenius norm
+      of them all, which is at least their operator norm.
     """
     largest = 0.0
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
@@ -165,14 +151,9 @@ def discounts(longest: int, cutoff: int | None) -> Floats:
 class KernelItems:
     """Items, and the columns of a kernel with them.
 
-    Parameters
-    ----------
-    kernel
-        K.
-    items
-        The training items.
-    source
-        Where they came from, for messages.
+    - ``kernel``: K.
+    - ``items``: the training items.
+    - ``source``: where they came from, for messages.
     """
 
     def __init__(self, kernel: VectorKernel, items: Sparse, source: str) -> None:

@@ -43,12 +43,10 @@ class KernelRows:
     The kernel is symmetric: what is in a row that is kept is not computed again for other rows. If all rows
     fit, each value is computed once at most. Otherwise the rows that were not used for longest make room.
 
-    Parameters
-    ----------
-    items
-        All items.
-    room
-        Bytes that rows may take, which is enough for two rows if it is less.
+    - ``items``: all items.
+    - ``room``: bytes that rows may take, which is enough for two rows if it is less.
+
+    Raises RerankError if there is no memory for the rows.
 
     Attributes
     ----------
@@ -56,11 +54,6 @@ class KernelRows:
         float64 (capacity, n).
     n, capacity
         Items, and rows that are kept at most.
-
-    Raises
-    ------
-    RerankError
-        If there is no memory for the rows.
     """
 
     def __init__(self, items: Items, room: float) -> None:
@@ -143,12 +136,8 @@ class Solution:
 class PreferenceDual:
     """Pairs of items, and a point of their dual problem from which the next search starts.
 
-    Parameters
-    ----------
-    rows
-        The kernel.
-    better, worse
-        int32 (n_pairs), the items of each pair, two different ones.
+    - ``rows``: the kernel.
+    - ``better``, ``worse``: int32 (n_pairs), the items of each pair, two different ones.
     """
 
     def __init__(self, rows: KernelRows, better: Ints, worse: Ints) -> None:
@@ -163,12 +152,8 @@ class PreferenceDual:
         The search starts at the point where the last one ended. The gap is at most ``tolerance`` times the
         objective, and times what it is below that of weights 0.
 
-        Raises
-        ------
-        OverflowError
-            If the kernel or a score is not finite.
-        NotDefiniteError
-            If the kernel is found to be indefinite.
+        Raises OverflowError if the kernel or a score is not finite. Raises NotDefiniteError if the kernel is
+        found to be indefinite.
         """
         self._move_within(most)
         violation = np.empty(len(most))

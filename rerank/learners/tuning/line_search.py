@@ -42,20 +42,12 @@ class LineProblem:
     or 8 for the value); for sparse features, as much as the features take themselves. Statistics that are
     float64 counts are copied as int32; list weights make a copy of all statistics.
 
-    Parameters
-    ----------
-    lists
-        Training lists.
-    judge
-        The metric, prepared for ``lists``.
-    list_weights
-        Not negative, float64 (n_lists) or None; they multiply the statistics of their lists (Duh 2009,
-        Algorithm 12).
+    - ``lists``: training lists.
+    - ``judge``: the metric, prepared for ``lists``.
+    - ``list_weights``: not negative, float64 (n_lists) or None; they multiply the statistics of their lists
+      (Duh 2009, Algorithm 12).
 
-    Raises
-    ------
-    FitError
-        If list weights are negative or not finite, or their number differs.
+    Raises FitError if list weights are negative or not finite, or their number differs.
     """
 
     def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
@@ -194,16 +186,10 @@ class Climb:
     choice. Along a line the metric is exact; the penalty is that of the point that represents an interval.
     All weights here are scaled by ``problem.scale``.
 
-    Parameters
-    ----------
-    problem
-        The lists.
-    near
-        The weights that the penalty prefers, float64 (n_features).
-    l2
-        Weight of the penalty, in the metric's units.
-    min_gain
-        A step must gain more than this.
+    - ``problem``: the lists.
+    - ``near``: the weights that the penalty prefers, float64 (n_features).
+    - ``l2``: weight of the penalty, in the metric's units.
+    - ``min_gain``: a step must gain more than this.
     """
 
     def __init__(self, problem: LineProblem, near: Floats, *, l2: float = 0.0, min_gain: float = 0.0) -> None:

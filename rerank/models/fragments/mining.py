@@ -77,27 +77,16 @@ def heaviest_fragments(
     1 for each occurrence). The weight of fragment j is sum_i coefficients[i] phi_j(trees[i]), and f(t) is the
     sum of weights times phi_j(t). If the kernel is normalised, phi(t) is divided by sqrt(K(t, t)) in both.
 
-    Parameters
-    ----------
-    trees : Forest (n_trees)
-        Missing trees have no fragments.
-    coefficients : float64 (n_trees)
-    kernel
-        K.
-    n
-        How many fragments.
-    min_nodes
-        Only fragments of so many nodes or more, labels without children and words included.
-    most_work
-        Where the search for a proof gives up, in rows of occurrences looked at. A greedy search then goes on
-        for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
+    - ``trees``: Forest (n_trees); missing trees have no fragments.
+    - ``coefficients``: float64 (n_trees)
+    - ``kernel``: K.
+    - ``n``: how many fragments.
+    - ``min_nodes``: only fragments of so many nodes or more, labels without children and words included.
+    - ``most_work``: where the search for a proof gives up, in rows of occurrences looked at. A greedy search
+      then goes on for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
 
-    Raises
-    ------
-    DataError
-        If the numbers of trees and coefficients differ, or a coefficient is not finite.
-    ConfigError
-        If ``n`` or ``min_nodes`` is not positive.
+    Raises DataError if the numbers of trees and coefficients differ, or a coefficient is not finite. Raises
+    ConfigError if ``n`` or ``min_nodes`` is not positive.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from rerank.experiments.folder import RunFolder as RunFolder
 from rerank.experiments.folder import read_run as read_run
 from rerank.experiments.overview import Overview as Overview
 from rerank.experiments.reporting import read_report as read_report
-from rerank.experiments.results import results_of as results_of
+from rerank.experiments.reporting import results_of as results_of
 from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
 from rerank.features.consensus import consensus_features as consensus_features

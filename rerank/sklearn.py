@@ -22,7 +22,8 @@ from rerank.data.array_inputs import vector
 from rerank.data.arrays import real_array
 from rerank.data.lists import CandidateLists
 from rerank.data.names import note_features
-from rerank.evaluation.evaluate import values
+from rerank.evaluation.judged import values_of
+from rerank.evaluation.judging import Judging
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model, model_of_file
@@ -177,7 +178,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         frames.refuse_other_rows(X=X, y=y, qid=qid)
         try:
             lists = self._lists(X, y, group, qid, missing=True, reset=False)
-            found = values(lists, self.model_.score(lists), [metric])[metric]
+            found = values_of(lists, self.model_.score(lists), Judging.by(metric))[metric]
             return parse(metric).better * found
         except RerankError as error:
             raise RerankerError(str(error)) from None

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.core.errors import DataError, FormatError, RerankError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.core.memory import SMALL, require
 from rerank.core.types import AnyArray, Bytes, Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader

@@ -22,7 +22,8 @@ import numpy as np
 from rerank.core.checkpoints import State
 from rerank.core.errors import FormatError, RerankError
 from rerank.core.files.archives import VARIABLE
-from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.memory import require, size_given
 from rerank.core.records import read_json
 from rerank.core.types import AnyArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataNote, Interrupted
-from rerank.core.files.streams import check_target, write_lines
+from rerank.core.files.write import check_target, write_lines
 from rerank.core.types import Floats
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector

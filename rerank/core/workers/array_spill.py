@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.core.files.streams import os_error
+from rerank.core.errors import os_error
 
 AnyArray = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import Buffer
+from rerank.core.files.read import Buffer
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.columns.traces import Keys, Traces, residue_name

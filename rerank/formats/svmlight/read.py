@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from rerank.core import progress
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import Buffer
+from rerank.core.files.read import Buffer
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index
 from rerank.data.columns.offsets import grouped, offsets_of

@@ -20,6 +20,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.overlap import doubled_ids
 from rerank.data.reading import Reading
 from rerank.data.unjudged import has_negative, has_order, unjudged_items
 from rerank.formats.sources import Data, read_judged
@@ -247,20 +248,6 @@ def _twins(lists: CandidateLists) -> str | None:
         differ = same & (np.diff(lists.labels[order]) != 0) & ~np.isnan(np.diff(lists.labels[order]))
         text += f", {int(differ.sum())} of them another label" if differ.any() else ""
     return text
-
-
-def doubled_ids(lists: CandidateLists) -> list[str]:
-    """One line with the first repeated item id, if there is one."""
-    if lists.item_ids is None:
-        return []
-    again = lists.item_ids.repeated(lists.offsets) & (lists.item_ids.lengths() > 0)
-    doubled = int(np.count_nonzero(again))
-    if not doubled:
-        return []
-    item = int(np.argmax(again))
-    list_number = int(np.searchsorted(lists.offsets, item, side="right")) - 1
-    first = f"{lists.item_ids[item]!r} in list {lists.list_id(list_number)}"
-    return [f"{count(doubled, 'duplicate item id')} within a list, the first {first}"]
 
 
 def validate(data: Data, *, reading: Reading | None = None) -> Contents:

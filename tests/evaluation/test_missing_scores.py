@@ -11,7 +11,7 @@ from scipy import stats
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.reading import Reading
-from rerank.experiment.evaluating import compare_files, evaluate_files
+from rerank.evaluation.evaluate import compare_files, evaluate_files
 
 # List 1 has all scores, list 2 lacks that of one model, list 3 has none. The first model is never the best.
 TABLE = """target,model,energy,full,GDT_TS

@@ -11,7 +11,7 @@ from reference.trec_eval import by_query
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.data.reading import Reading
-from rerank.experiment.evaluating import compare_files, evaluate_files
+from rerank.evaluation.evaluate import compare_files, evaluate_files
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
 
@@ -353,7 +353,7 @@ def test_a_metric_declares_whether_it_depends_on_what_others_returned(example):
     qrels, runs = drawn(8, n_queries=5)
     a = {q: found for q, found in runs["a"].items() if q in qrels}
     b = {q: {f"x{d}": s for d, s in runs["b"].get(q, {"x": 1.0}).items()} for q in a}
-    from rerank.experiment.systems import gathered_values
+    from rerank.evaluation.systems import gathered_values
 
     def values(systems):
         found = quietly(gathered_values(qrels, systems).together)
@@ -369,13 +369,16 @@ def test_a_page_and_values_of_lists_of_runs(tmp_path):
     pytest.importorskip("matplotlib")
     qrels, runs = drawn(3)
     data, a, b = written(tmp_path, qrels, runs)
+    from rerank.report.page import write_page
+
     page, rows = str(tmp_path / "page.html"), str(tmp_path / "rows.tsv")
-    quietly(evaluate_files, data, [a, b], ["AP", "label@1"], baseline=a, html=page, per_list=rows, samples=5)
+    found = quietly(evaluate_files, data, [a, b], ["AP", "label@1"], baseline=a, per_list=rows, samples=5)
+    write_page(found, page)
     text = (tmp_path / "page.html").read_text()
     assert "nan" not in text.lower().replace("nanum", "").replace("finan", "")
     assert len((tmp_path / "rows.tsv").read_text().splitlines()) > 20
-    quietly(compare_files, a, [b], ["AP"], reading=Reading(qrels=data), html=page, samples=5)
-    quietly(evaluate_files, a, [b], ["AP"], reading=Reading(qrels=data), html=page, samples=5)
+    for judge in (compare_files, evaluate_files):
+        write_page(quietly(judge, a, [b], ["AP"], reading=Reading(qrels=data), samples=5), page)
 
 
 def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):

@@ -32,7 +32,7 @@ from text_lists.watching import Curve, LogLoss, Recorded
 
 import rerank
 from rerank import CandidateLists, RerankError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
@@ -41,9 +41,9 @@ from rerank.evaluation.significance import bootstrap_sums
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
+from rerank.models.describe_training import sparkline
+from rerank.models.pair_counts import settings_of, standard_relations
 from rerank.models.predict import with_quantised
-from rerank.report.pair_counts import settings_of, standard_relations
-from rerank.report.runs import sparkline
 
 BARS = 14
 

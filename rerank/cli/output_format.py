@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rerank.core.tables.display import FORMS
+
 if TYPE_CHECKING:
     from rerank.core.tables.sheet import Sheet
-
-FORMS = ("text", "json", "csv", "markdown", "latex")
 
 
 def _form(text: str) -> str:
@@ -66,7 +66,7 @@ def write(
         lines = text()
         sys.stdout.writelines(f"{visible(line)}\n" for line in lines or ())
         return
-    from rerank.core.files.streams import write_lines
+    from rerank.core.files.write import write_lines
     from rerank.core.tables.data import to_json
     from rerank.core.tables.display import sheets_text
 

@@ -113,20 +113,6 @@ def note(text: str) -> None:
     warnings.warn(text, DataNote, stacklevel=4)
 
 
-def doubled_ids(lists: CandidateLists) -> list[str]:
-    """One line with the first repeated item id, if there is one."""
-    if lists.item_ids is None:
-        return []
-    again = lists.item_ids.repeated(lists.offsets) & (lists.item_ids.lengths() > 0)
-    doubled = int(np.count_nonzero(again))
-    if not doubled:
-        return []
-    item = int(np.argmax(again))
-    list_number = int(np.searchsorted(lists.offsets, item, side="right")) - 1
-    first = f"{lists.item_ids[item]!r} in list {lists.list_id(list_number)}"
-    return [f"{count(doubled, 'duplicate item id')} within a list, the first {first}"]
-
-
 def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> bool:
     """Warn if many lists have the features of training lists, and return whether they have.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.inputs import opening_once
-from rerank.core.files.streams import write_lines
+from rerank.core.files.read import opening_once
+from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.arrays import cells

@@ -12,7 +12,7 @@ import numpy as np
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import doubled_ids, note
+from rerank.data.overlap import note
 
 if TYPE_CHECKING:
     from rerank.evaluation.results import Results
@@ -62,6 +62,8 @@ def note_systems(
     from rerank.metrics.selecting import SelectingMetric
 
     if lists.item_ids is not None:
+        from rerank.data.describe import doubled_ids
+
         for text in doubled_ids(lists):
             note(f"{lists.source}: {text}")
     note_ndcg(lists, metrics)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.inputs import is_pipe
+from rerank.core.files.read import is_pipe
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import Settings, setting
 from rerank.data.reading import DataSection, OptionalPath, Paths, Reading, paths_of, read_as

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import tsv
 from rerank.core.tables.text import show

@@ -7,12 +7,11 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError, FormatError, RerankError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.core.memory import SMALL, require
-from rerank.core.types import AnyArray, Bytes, Index
+from rerank.core.types import AnyArray, Bytes, DTypeLike, Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -85,7 +84,7 @@ class Rows:
     width : int, optional
     """
 
-    def __init__(self, what: str, dtype: npt.DTypeLike, width: int | None = None) -> None:
+    def __init__(self, what: str, dtype: DTypeLike, width: int | None = None) -> None:
         self._what = what
         self._shape: tuple[int, ...] = () if width is None else (width,)
         self._dtype = np.dtype(dtype)
@@ -156,7 +155,7 @@ def _pages(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, **private)
 
 
-class Strings:
+class StringBuilder:
     """A StringColumn that grows."""
 
     def __init__(self) -> None:
@@ -190,7 +189,7 @@ class Strings:
         return StringColumn(np.frombuffer(self._data, dtype=np.uint8), offsets_of(self._lengths))
 
 
-class Grouping:
+class Grouper:
     """The list of each item, by the name in its line; lists are in order of first appearance.
 
     If the items of a list are not contiguous, they are brought together and ``finish`` warns; with ``strict``
@@ -280,7 +279,7 @@ def _column_of(names: Collection[str]) -> StringColumn:
     return StringColumn(data, offsets_of(np.fromiter(map(len, names), dtype=np.int64)))
 
 
-class GrowingForest:
+class ForestBuilder:
     """A forest that grows; all forests of one ``reader`` number their symbols alike."""
 
     def __init__(self, reader: TreeReader) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rerank.core.errors import ConfigError
 from rerank.core.figures import require_matplotlib
-from rerank.core.files.streams import atomic_write
+from rerank.core.files.write import atomic_write
 from rerank.evaluation.judged import Judged
 
 _SUFFIXES = (".html", ".htm")

@@ -10,7 +10,8 @@ import numpy as np
 
 from rerank._version import __version__
 from rerank.core.errors import DataError
-from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.records import Record
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm

@@ -89,7 +89,7 @@ def align(
 
 def note_leaks(pipeline: Pipeline, lists: CandidateLists) -> None:
     """Warn if a feature is the label, or has the name of the metric: a learner would learn the answer."""
-    from rerank.data.labels import label_copies
+    from rerank.data.describe import label_copies
 
     def bare(name: str) -> str:
         return "".join(filter(str.isalnum, name)).lower()

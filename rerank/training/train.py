@@ -19,7 +19,7 @@ from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.overlap import note_shared
 from rerank.data.reading import DataSection, Part
 from rerank.data.selection import selected
-from rerank.experiment.notes import note_ndcg
+from rerank.evaluation.notes import note_ndcg
 from rerank.formats import load
 from rerank.formats.sources import (
     Data,
@@ -59,8 +59,7 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
-        from rerank.report.choice import choice_lines
-        from rerank.report.training import seed_lines, training_lines
+        from rerank.models.describe_training import choice_lines, seed_lines, training_lines
 
         lines = choice_lines(self.model.training)
         lines += training_lines(self.model, self.lists, self.metric)
@@ -254,7 +253,7 @@ def train_files(
     result = TrainResult(found.model, options.select.metric, lists, seconds, found.by_seed)
     with all_or_none():
         if grid_out is not None:
-            from rerank.report.choice import cell_rows
+            from rerank.models.describe_training import cell_rows
 
             write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:

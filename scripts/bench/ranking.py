@@ -33,7 +33,7 @@ from ranked_lists.peers import JAR, PEERS, run_peer
 
 import rerank
 from rerank import CandidateLists, DataNote, FitError, RerankError
-from rerank.core.tables.table import show, table
+from rerank.core.tables.text import show, table
 from rerank.core.workers.parallel import each, using
 from rerank.evaluation.judged import Judged
 from rerank.evaluation.results import Run

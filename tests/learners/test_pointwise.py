@@ -16,8 +16,8 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.penalised import STRENGTHS
 from rerank.learners.pointwise import ClassLoss, JudgedItems, Logistic, Ridge, Squares
-from rerank.report.models import model_lines
-from rerank.report.training import training_lines
+from rerank.models.describe import model_lines
+from rerank.models.describe_training import training_lines
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), unjudged=0.1, factor=1.0):

@@ -20,8 +20,8 @@ from rerank.data.overlap import copy_groups
 from rerank.data.scaling import Scaling
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.models import model_lines
-from rerank.report.training import base_lines
+from rerank.models.describe import model_lines
+from rerank.models.describe_training import base_lines
 from rerank.training.steps.base_scale import ScaledColumn
 from rerank.training.steps.tune_base import best_change
 

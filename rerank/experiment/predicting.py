@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rerank.report.contents import Contents
     from rerank.report.pair_counts import PairCounts
     from rerank.transductive.adaptation import Adaptation
-    from rerank.transductive.cache.descriptors import By
+    from rerank.transductive.cache_entries import By
 
 OTHER_PREDICTIONS = ("grades", "probabilities")
 
@@ -178,7 +178,7 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
 def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:
     """Raise ConfigError for an option of the cache that would not be used, or is unknown."""
     if by is not None:
-        from rerank.transductive.cache.descriptors import By
+        from rerank.transductive.cache_entries import By
 
         if by not in get_args(By):
             raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")

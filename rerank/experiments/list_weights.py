@@ -18,7 +18,7 @@ from rerank.formats.list_weights import list_weight_lines
 from rerank.report.list_weights import ListWeights
 from rerank.training.prepare import scaling_for
 from rerank.training.side_inputs import SideInputs
-from rerank.transductive.list_weighting import ListImportanceWeighting
+from rerank.transductive.importance import ListImportanceWeighting
 from rerank.transductive.weighting.lists import ListWeighting
 
 

@@ -16,8 +16,8 @@ from rerank.models.base import Model, multiplied
 
 if TYPE_CHECKING:
     from rerank.transductive.adaptation import Adaptation
-    from rerank.transductive.cache.descriptors import By
-    from rerank.transductive.cache.store import RankerCache
+    from rerank.transductive.cache import RankerCache
+    from rerank.transductive.cache_entries import By
 
 Advance = Callable[[int], None]
 

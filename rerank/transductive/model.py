@@ -18,20 +18,18 @@ from rerank.models.base import CHEATING, MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
-from rerank.transductive.adapter import Adapted, Adapter
+from rerank.transductive.adapter import METHOD, Adapted, Adapter, Method, packed_method, unpacked_method
 from rerank.transductive.adapting import AdaptingModel, Advance
-from rerank.transductive.cache.descriptors import By
-from rerank.transductive.cache.entries import digest_of_model
-from rerank.transductive.cache.store import RankerCache
-from rerank.transductive.labelled import (
+from rerank.transductive.cache import RankerCache
+from rerank.transductive.cache_entries import By, digest_of_model
+from rerank.transductive.lists import (
     generator,
     labelled_arrays,
     labelled_members,
     labelled_of,
     single,
+    spread,
 )
-from rerank.transductive.method import METHOD, Method, packed_method, unpacked_method
-from rerank.transductive.spreading import spread
 
 _OWN = {"method", "unadapted", "factors"}
 

@@ -16,7 +16,7 @@ from rerank.models.linear import LinearModel
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import training_lines
 from rerank.training.train import fit
-from rerank.transductive.propagation.model import PropagationModel
+from rerank.transductive.propagation.propagate import PropagationModel
 
 
 def method(**settings):

@@ -17,7 +17,7 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.linear import LinearModel
 from rerank.training.train import fit
-from rerank.transductive.propagation.nodes import merge_sets
+from rerank.transductive.propagation.ranked import merge_sets
 
 METHODS = [
     {},

@@ -49,7 +49,7 @@ from rerank.experiments.similarity import similarity_files as similarity_files
 from rerank.formats import load as load
 from rerank.models.base import Model as Model
 from rerank.models.base import load_model as load_model
-from rerank.similarity.items.transformer import TreeKernel as TreeKernel
+from rerank.similarity.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
 from rerank.training.ablation import ablation_files as ablation_files
 from rerank.training.options import Plan as Plan

@@ -11,7 +11,7 @@ from rerank.cli.common import ClusterAddress, Commands, Jobs, inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import configures, reads
 from rerank.data.reading import Reading
-from rerank.features.qa.settings import QASettings
+from rerank.features.qa.features import QASettings
 
 app = Commands("Features computed from the candidates themselves.")
 

@@ -16,7 +16,7 @@ from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus, structure_metric
-from rerank.features.model_pairs import ModelPairs
+from rerank.features.models import ModelPairs
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.selecting import SelectingJudge, SelectingMetric
 from rerank.models.base import load_model

@@ -10,8 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.data.reading import Reading
 from rerank.experiment.outputs import Written, checked_format, written
 from rerank.experiment.sources import Data, check_inputs, read_lists
-from rerank.features.qa.apply import QALists, qa_features
-from rerank.features.qa.settings import QASettings
+from rerank.features.qa.features import QALists, QASettings, qa_features
 from rerank.formats.results import read_results
 
 
@@ -44,7 +43,7 @@ def qa_file(
     out : the file to write, "-" = standard output.
     to : name of the format to write; None = by the suffix of ``out``.
     questions, passages : files of texts, ``id<TAB>text`` on each line.
-    settings : of ``rerank.features.qa.settings.QASettings``, such as ``{"trees": "box"}``.
+    settings : of ``rerank.features.qa.features.QASettings``, such as ``{"trees": "box"}``.
     reading : how the file of lists is read.
 
     Raises

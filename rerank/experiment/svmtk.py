@@ -20,7 +20,7 @@ from rerank.formats.svmtk.model import SvmtkModel, read_model, write_model
 from rerank.learners.preference.items import equal_items
 from rerank.models.base import load_model
 from rerank.models.preference import PreferenceModel, tree_names
-from rerank.similarity.items import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 _ROUNDING = 1e-9  # of a sum, as a share of the sum of magnitudes
 

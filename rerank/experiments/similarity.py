@@ -29,9 +29,8 @@ from rerank.report import similarity as report
 from rerank.report.compared import ItemSimilarity, ListSimilarity
 from rerank.report.similarity import MOST_FOR_SPECTRUM, Similarity
 from rerank.similarity.base import Kernel
-from rerank.similarity.items.expression import ItemKernel
-from rerank.similarity.matrices import filled
-from rerank.similarity.named import kernel_of
+from rerank.similarity.expression import ItemKernel, kernel_of
+from rerank.similarity.gram_matrices import filled
 from rerank.similarity.spectra import REPAIRS, plane, repaired, spectrum
 from rerank.training.prepare import note_uneven
 

@@ -15,7 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.report.similarity import short_names
 from rerank.similarity.base import Kernel
-from rerank.similarity.items.expression import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 
 def check_different(names: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from rerank.core.types import Floats, Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.features.model_pairs import ModelPairs
+from rerank.features.models import ModelPairs
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric

@@ -14,7 +14,7 @@ from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel, Decode, read_meta
 from rerank.models.dual import SUPPORT_MEMBERS, expansion, support_arrays, support_names, support_of
-from rerank.similarity.vector_kernel import VectorKernel
+from rerank.similarity.vectors import VectorKernel
 
 
 @MODELS.register("dual-classes")

@@ -13,7 +13,7 @@ from rerank.core.text import count
 from rerank.core.types import Index
 from rerank.report.similarity import Similarity
 from rerank.similarity.base import Kernel, Prepared
-from rerank.similarity.items.expression import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

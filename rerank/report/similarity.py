@@ -20,7 +20,7 @@ from rerank.core.tables.text import sheet_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.report.tables import value_text
-from rerank.similarity.neighbours import nearest
+from rerank.similarity.graph import nearest
 from rerank.similarity.spectra import Spectrum
 
 MOST_FOR_SPECTRUM = 4000  # rows; the time of all eigenvalues grows with the cube

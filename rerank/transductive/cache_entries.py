@@ -24,15 +24,14 @@ from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
-from rerank.similarity.axes import PrincipalAxes, axes_of, values_of
-from rerank.similarity.shape import PreparedAxes
+from rerank.similarity.axes import PreparedAxes, PrincipalAxes, axes_of, values_of
 from rerank.transductive.adapter import Adapted
 
 By = Literal["list-kernel", "histogram"]
 _COMPONENTS = 5  # axes of a list, as many as the list kernel compares
 _LEVELS = (np.arange(16) + 0.5) / 16
 
-_LIST_KERNEL = 0  # the kind of rerank.similarity.shape.ListKernel
+_LIST_KERNEL = 0  # the kind of rerank.similarity.axes.ListKernel
 FORMS = {
     "columns": ArrayForm("<i4", (None,)),
     "axes": ArrayForm("<f8", (None, _COMPONENTS)),

@@ -27,8 +27,8 @@ from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
 from rerank.similarity.base import KERNELS, Kernel
+from rerank.similarity.gram_matrices import filled
 from rerank.similarity.graph import neighbour_graph
-from rerank.similarity.matrices import filled
 from rerank.transductive.propagation.harmonic import harmonic
 from rerank.transductive.propagation.settings import list_rankers
 

@@ -13,7 +13,7 @@ from rerank.core.workers.tasks import packed, run_task, unpacked
 from rerank.experiments.similarity import list_similarity
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
-from rerank.similarity.matrices import filled
+from rerank.similarity.gram_matrices import filled
 
 NAMES = KERNELS.names()
 

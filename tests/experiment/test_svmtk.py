@@ -17,7 +17,7 @@ from rerank.experiment.svmtk import import_svmtk
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
-from rerank.similarity.items import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 HEADER = {
     "t": ("5", "kernel type"),

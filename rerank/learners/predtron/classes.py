@@ -29,7 +29,7 @@ from rerank.models.dual_classes import DualClassesModel
 from rerank.native.learners import _predtron_classes
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
-from rerank.similarity.vector_kernel import squared_norms
+from rerank.similarity.vectors import squared_norms
 
 
 def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> Model:

@@ -8,7 +8,7 @@ from rerank.core.errors import FitError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.similarity.vector_kernel import VectorKernel
+from rerank.similarity.vectors import VectorKernel
 
 
 class KernelItems:

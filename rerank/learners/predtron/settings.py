@@ -12,7 +12,7 @@ from rerank.learners.predtron.gains import GainName
 from rerank.learners.predtron.positions import PositionsName
 from rerank.learners.predtron.steps import Eta
 from rerank.learners.rounds import KEEP_HELP, Keep
-from rerank.similarity.vector_kernel import KernelName, VectorKernel
+from rerank.similarity.vectors import KernelName, VectorKernel
 
 
 class PredtronSettings(ClassSettings):

@@ -16,7 +16,7 @@ from rerank.learners.preference.rows import KernelRows
 from rerank.learners.preference.solver import NotDefiniteError, PreferenceDual, Solution
 from rerank.models.preference import expansion, kernel_rows
 from rerank.native.learners import _preference
-from rerank.similarity.items import Items
+from rerank.similarity.expression import Items
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Pairs
 from rerank.learners.vectors import inner
-from rerank.similarity.trees import TreeSet
+from rerank.similarity.tree_sets import TreeSet
 
 _PAIR_BYTES = 64  # of a pair in the columns below, and while they are made
 

@@ -7,7 +7,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.types import Index
 from rerank.models.preference import kernel_rows
-from rerank.similarity.items import Items
+from rerank.similarity.expression import Items
 
 
 class KernelRows:

@@ -12,7 +12,8 @@ from rerank.data.columns.forests import Forest
 from rerank.models.fragments.search import Search
 from rerank.models.fragments.spaces import PartialTrees, Space, SubsetTrees
 from rerank.models.fragments.support import Part, SupportTrees
-from rerank.similarity.trees import TreeFunction, TreeSet
+from rerank.similarity.tree_kernels import TreeFunction
+from rerank.similarity.tree_sets import TreeSet
 
 MOST_WORK = 30_000_000  # rows: about ten seconds
 

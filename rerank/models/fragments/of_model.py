@@ -11,8 +11,8 @@ from rerank.data.columns.forests import Forest
 from rerank.models.base import Model
 from rerank.models.fragments.mining import HeavyFragments, heaviest_fragments
 from rerank.models.preference import PreferenceModel
-from rerank.similarity.items.parsing import Leaf, Product, Sum
-from rerank.similarity.items.trees import OnTrees
+from rerank.similarity.grammar import Leaf, Product, Sum
+from rerank.similarity.tree_kernels import OnTrees
 
 DEFAULT = 20
 

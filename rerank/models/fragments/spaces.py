@@ -7,7 +7,7 @@ is the sum over the occurrences of f in t of a product over the nodes of f:
 - partial trees: sqrt(mu) decay for each node without children in f, sqrt(mu) decay^g for one with children, g
   the tree's children that are left out between the first and the last of them.
 
-Proof: the recursions of delta(u, v) (similarity.trees.functions) multiply out to the sum over the fragments
+Proof: the recursions of delta(u, v) (similarity.tree_kernels) multiply out to the sum over the fragments
 that u and v share of these products for u and for v.
 
 A fragment grows from its root in preorder, so that each is reached in one way: the new node hangs below the

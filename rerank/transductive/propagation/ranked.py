@@ -14,7 +14,7 @@ from rerank.core.types import Floats, Ints, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
-from rerank.similarity.axes import check_comparable
+from rerank.similarity.base import check_comparable
 from rerank.similarity.graph import neighbour_graph
 from rerank.transductive.propagation.harmonic import Harmonic, harmonic, smoothness_parts
 from rerank.transductive.propagation.settings import PropagationSettings

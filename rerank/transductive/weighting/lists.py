@@ -33,7 +33,7 @@ from rerank.data.arrays import real_array
 from rerank.data.lists import CandidateLists
 from rerank.models.training import statistics_of
 from rerank.similarity.base import KERNELS, Kernel, note_tied
-from rerank.similarity.matrices import filled
+from rerank.similarity.gram_matrices import filled
 from rerank.transductive.weighting.kliep import (
     CENTRES,
     FOLDS,

@@ -74,6 +74,11 @@ class Adaptation:
     facts: Mapping[str, float] = field(default_factory=dict)
     jointly: bool = False
 
+    @property
+    def taus(self) -> Floats:
+        """The tau of each list, float64 (n_lists)."""
+        return np.array([row.tau for row in self.rows])
+
 
 def joined(parts: Sequence[Adaptation]) -> Adaptation:
     """Return the adaptation to all lists from those to some, in their order."""
@@ -144,9 +149,8 @@ def adaptation_line(found: Adaptation) -> str:
     origins = Counter(row.origin.partition(" ")[0] for row in rows if row.origin)
     if origins:
         line += f"; rankers {', '.join(f'{name} {n}' for name, n in sorted(origins.items()))}"
-    taus = np.array([row.tau for row in rows])
-    if len(taus):
-        line += f"; mean tau with the unadapted rankings {np.nanmean(taus):.4f}"
+    if rows:
+        line += f"; mean tau with the unadapted rankings {np.nanmean(found.taus):.4f}"
     facts = [f"{name} {value:.6g}" for name, value in found.facts.items()]
     return "; ".join([line, *facts, *(["scores depend on the other lists"] if found.jointly else [])])
 
@@ -174,7 +178,7 @@ def tuned_threshold(found: Adaptation, judge: PreparedMetric) -> float:
     FitError
         If the metric has no value.
     """
-    tau = _taus(found)
+    tau = found.taus
     own, before = judge.per_list(found.scores), judge.per_list(found.unadapted)
     order = np.argsort(tau, kind="stable")
     order = order[tau[order] < ALWAYS]
@@ -189,7 +193,11 @@ def tuned_threshold(found: Adaptation, judge: PreparedMetric) -> float:
     chosen = int(np.flatnonzero(values >= best - _EQUAL * abs(best))[-1])
     if chosen == 0:
         return NEVER
-    return ALWAYS if chosen == len(last) else _between(levels[last[chosen - 1]], levels[last[chosen]])
+    if chosen == len(last):
+        return ALWAYS
+    low, high = levels[last[chosen - 1]], levels[last[chosen]]
+    middle = low + (high - low) / 2
+    return float(middle if middle > low else high)
 
 
 def abstained(found: Adaptation, judge: PreparedMetric, threshold: float, *, tuned: bool) -> AbstainRecord:
@@ -204,7 +212,7 @@ def abstained(found: Adaptation, judge: PreparedMetric, threshold: float, *, tun
     tuned
         Whether it was chosen on these lists; it is only recorded.
     """
-    below: Mask = _taus(found) < threshold
+    below: Mask = found.taus < threshold
     own, before = judge.per_list(found.scores), judge.per_list(found.unadapted)
     gains = judge.better * (np.asarray(judge.score_from_sums(own)) - judge.score_from_sums(before))
     return AbstainRecord(
@@ -219,14 +227,3 @@ def abstained(found: Adaptation, judge: PreparedMetric, threshold: float, *, tun
         improved=int(np.count_nonzero(~below & (gains > _GAIN))),
         harmed=int(np.count_nonzero(~below & (gains < -_GAIN))),
     )
-
-
-def _taus(found: Adaptation) -> Floats:
-    """The tau of each list, float64 (n_lists)."""
-    return np.array([row.tau for row in found.rows])
-
-
-def _between(low: float, high: float) -> float:
-    """A number t with low < t <= high: midway if there is one."""
-    middle = low + (high - low) / 2
-    return float(middle if middle > low else high)

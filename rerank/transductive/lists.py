@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray
 from rerank.core.workers import parallel
-from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.columns.strings import StringColumn
-from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.transductive.adaptation import Adaptation, joined
 from rerank.transductive.adapting import Advance
-from rerank.transductive.cache import RankerCache
 
 _SOURCE = "labelled lists"
 
@@ -68,40 +62,32 @@ def labelled_arrays(lists: CandidateLists) -> dict[str, AnyArray]:
 
 def feature_arrays(features: Features) -> dict[str, AnyArray]:
     """Return features in their layout as arrays, which ``feature_members`` describes."""
-    match features:
-        case Dense(values):
-            return {"features" if values.dtype == np.float64 else "features.f4": values}
-        case Mixed(values, places, rows):
-            return {"mixed": values, "places": places, **_rows(rows)}
-        case Sparse() as rows:
-            return _rows(rows)
-    raise AssertionError(features.layout)
-
-
-def _rows(rows: Sparse) -> dict[str, AnyArray]:
-    """Compressed rows as arrays; indicators have no data."""
-    arrays: dict[str, AnyArray] = {"indptr": rows.indptr, "indices": rows.indices}
-    return arrays if rows.data is None else {**arrays, "data": rows.data}
+    if isinstance(features, Dense):
+        return {"features" if features.values.dtype == np.float64 else "features.f4": features.values}
+    rows, arrays = features, dict[str, AnyArray]()
+    if isinstance(features, Mixed):
+        rows, arrays = features.rows, {"mixed": features.values, "places": features.places}
+    assert isinstance(rows, Sparse)
+    arrays |= {"indptr": rows.indptr, "indices": rows.indices}
+    return arrays if rows.data is None else {**arrays, "data": rows.data}  # indicators have none
 
 
 def labelled_members(n_features: int) -> tuple[dict[str, ArrayForm], dict[str, ArrayForm]]:
     """Return the arrays that all labelled lists of so many features have, and those that some have."""
-    numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
-    return {"offsets": positions, "labels": numbers}, {"base_scores": numbers, **feature_members(n_features)}
+    some = {"base_scores": ArrayForm("<f8", (None,)), **feature_members(n_features)}
+    return {"offsets": ArrayForm("<i8", (None,)), "labels": ArrayForm("<f8", (None,))}, some
 
 
 def feature_members(n_features: int) -> dict[str, ArrayForm]:
     """Return the arrays that features with so many columns have in some layout."""
-    numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
-    indices = ArrayForm("<i4", (None,))
     return {
         "features": ArrayForm("<f8", (None, n_features)),
         "features.f4": ArrayForm("<f4", (None, n_features)),
         "mixed": ArrayForm("<f8", (None, None)),
-        "places": indices,
-        "indptr": positions,
-        "indices": indices,
-        "data": numbers,
+        "places": ArrayForm("<i4", (None,)),
+        "indptr": ArrayForm("<i8", (None,)),
+        "indices": ArrayForm("<i4", (None,)),
+        "data": ArrayForm("<f8", (None,)),
     }
 
 
@@ -135,65 +121,13 @@ _CHUNKS = 8  # of lists for each worker, so that none waits long for the last on
 T = TypeVar("T")
 
 
-class Adapting(Protocol):
-    """What adapts to lists: ``TransductiveModel``."""
-
-    @property
-    def cheats(self) -> bool: ...
-
-    def adapt_part(
-        self,
-        lists: CandidateLists,
-        first: int,
-        last: int,
-        advance: Advance | None = None,
-        cache: RankerCache | None = None,
-    ) -> Adaptation: ...
-
-
-def spread(
-    model: Adapting, lists: CandidateLists, advance: Advance | None, cache: RankerCache | None
-) -> Adaptation:
-    """Return the adaptation of a model to all lists, by the workers of ``core.workers.parallel``.
-
-    What many lists are warned of is reported once.
-
-    Parameters
-    ----------
-    model
-        What adapts.
-    lists
-        With the columns of the labelled lists, scaled as they are.
-    advance
-        Called with the number of lists that have just been done.
-    cache
-        Rankers of earlier lists.
-    """
-    alone = parallel.jobs() == 1 and not parallel.remote()
-    # Workers see no more than the method does.
-    sent = lists if alone else without_labels(lists, labels=model.cheats)
-    with _each_note_once():
-        return joined(list(in_chunks(_adapted_part, (model, sent, cache), lists.n_lists, advance)))
-
-
 def in_chunks(
     function: Callable[..., T], given: tuple[Any, ...], n: int, advance: Advance | None
 ) -> Iterator[T]:
-    """Yield ``function(*given, first, last, advance)`` of ranges of 0 to ``n``, in their order.
+    """Yield ``function(*given, first, last, advance)`` of ranges of 0 to ``n`` lists, in their order.
 
-    Without other workers, that is one call. Workers get None for ``advance``, which is called here when a
-    range is done.
-
-    Parameters
-    ----------
-    function
-        Defined in a module.
-    given
-        What all calls share; it is sent to each worker once.
-    n
-        Of lists.
-    advance
-        Called with the number of lists that have just been done.
+    Without other workers, that is one call. Workers get what is ``given`` once, and None for ``advance``,
+    which is called here with the number of lists of each range that is done.
     """
     jobs = parallel.jobs()
     if jobs == 1 and not parallel.remote():
@@ -207,27 +141,3 @@ def in_chunks(
         yield part
         if advance is not None:
             advance(last - first)
-
-
-def _adapted_part(
-    model: Adapting,
-    lists: CandidateLists,
-    cache: RankerCache | None,
-    first: int,
-    last: int,
-    advance: Advance | None,
-) -> Adaptation:
-    """What a worker does: the adaptation to some lists."""
-    return model.adapt_part(lists, first, last, advance, cache)
-
-
-@contextmanager
-def _each_note_once() -> Iterator[None]:
-    """Issue each warning of the block once, when the block ends, also by an error."""
-    heard: list[Note] = []
-    try:
-        with capture_warnings() as heard:
-            yield
-    finally:
-        for text, category, file, line in dict.fromkeys(heard):
-            warnings.warn_explicit(text, category, file, line)

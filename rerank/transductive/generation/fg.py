@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,25 +26,6 @@ from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.lists import feature_arrays, feature_members, features_of, single
 from rerank.transductive.model import TransductiveModel
 from rerank.transductive.space import Basis, Points
-
-
-@dataclass(frozen=True, eq=False)
-class Generated:
-    """The features that one list generates.
-
-    Attributes
-    ----------
-    one : CandidateLists
-        The list.
-    projection : Projection
-        Its kernel PCA.
-    columns : float64 (n_items, n)
-        The generated features of the labelled items.
-    """
-
-    one: CandidateLists
-    projection: Projection
-    columns: Floats
 
 
 class Generation(Adapter):
@@ -86,46 +66,28 @@ class Generation(Adapter):
             raise FitError(f"{lists.source}: feature {taken[0]!r} has the name of a generated one")
 
     def adapt(self, one: CandidateLists, rng: np.random.Generator) -> Adapted:
-        generated = self.generate(one)
-        if isinstance(generated, str):
-            return Adapted(None, generated, dict.fromkeys(self.FIGURES, np.nan) | {"components": 0.0})
-        inner = self.basis.fit(generated.columns, self.names)
-        return Adapted(self.ranker(generated, inner), "", self.figures(generated, inner))
-
-    def generate(self, one: CandidateLists) -> Generated | str:
-        """Return the features that a list generates, or why it generates none."""
         points = Points(one)
         projection = Projection(self.settings, points)
-        if any(projection.counts.values()):
-            columns = np.hstack([projection.columns(self.points), self._discriminants])
-            return Generated(one, projection, columns)
-        if one.n_items == 1:
-            return "one item"
-        return "equal items" if points.all_equal() else "no component"
+        components = float(sum(projection.counts.values()))
+        figures = dict.fromkeys(self.FIGURES, np.nan) | {"components": components}
+        if components == 0:
+            equal = "equal items" if points.all_equal() else "no component"
+            return Adapted(None, "one item" if one.n_items == 1 else equal, figures)
+        lists, columns = self.basis.lists, np.hstack([projection.columns(self.points), self._discriminants])
+        inner = self.basis.fit(columns, self.names)
+        wide = lists.with_added(dict(zip(self.names, columns.T, strict=True)))
+        figures |= {
+            "generated_share": generated_share(inner, self.names, wide),
+            "train_accuracy": self.basis.accuracy(inner.score_aligned(wide)),
+        }
+        model = GeneratedModel(lists.names(), self.settings, inner, one, projection, self.directions)
+        return Adapted(model, "", figures)
 
     def own(self) -> GeneratedModel:
         """Return the ranker whose features of each list come from kernel PCA of its own items."""
         columns = np.hstack([own_columns(self.settings, self.basis.lists), self._discriminants])
         inner = self.basis.fit(columns, self.names)
         return GeneratedModel(self.basis.lists.names(), self.settings, inner, directions=self.directions)
-
-    def ranker(self, generated: Generated, inner: Model) -> GeneratedModel:
-        """Return the ranker of a list, from a model of original and generated features."""
-        names = self.basis.lists.names()
-        return GeneratedModel(
-            names, self.settings, inner, generated.one, generated.projection, self.directions
-        )
-
-    def figures(self, generated: Generated, inner: Model) -> dict[str, float]:
-        """Return the diagnostics of a list, ``FIGURES``: of a model of original and generated features."""
-        columns = dict(zip(self.names, generated.columns.T, strict=True))
-        lists = self.basis.lists.with_added(columns)
-        figures = (
-            float(sum(generated.projection.counts.values())),
-            generated_share(inner, self.names, lists),
-            self.basis.accuracy(inner.score_aligned(lists)),
-        )
-        return dict(zip(self.FIGURES, figures, strict=True))
 
 
 def generated_share(inner: Model, names: list[str], lists: CandidateLists) -> float:
@@ -137,15 +99,10 @@ def generated_share(inner: Model, names: list[str], lists: CandidateLists) -> fl
     shares = dict(inner.step_shares())
     weights = getattr(inner, "weights", None)
     if not shares and weights is not None and weights.shape == (lists.n_features,):
-        sizes = np.abs(weights * [_deviation(column) for column in lists.features.columns()])
+        known = (column[~np.isnan(column)] for column in lists.features.columns())
+        sizes = np.abs(weights * [float(values.std()) if len(values) else 0.0 for values in known])
         shares = dict(zip(lists.names(), (sizes / (sizes.sum() or 1.0)).tolist(), strict=True))
     return sum(shares.get(name, 0.0) for name in names) if shares else np.nan
-
-
-def _deviation(column: Floats) -> float:
-    """The standard deviation of the values that are not missing, 0 if there is none."""
-    known = column[~np.isnan(column)]
-    return float(known.std()) if len(known) else 0.0
 
 
 @LEARNERS.register("fg")
@@ -282,12 +239,15 @@ class GeneratedModel(Model):
 
     def arrays(self) -> Arrays:
         text = json.dumps(self.settings.get_params(), ensure_ascii=False).encode("utf-8")
-        own = {"generation": np.frombuffer(text, dtype=np.uint8), "inner": packed_model(self.inner)}
-        own["directions"] = self.directions  # type: ignore[assignment]
+        own: Arrays = {
+            "generation": np.frombuffer(text, dtype=np.uint8),
+            "inner": packed_model(self.inner),
+            "directions": self.directions,
+        }
         if self.projection is None or self.test is None:
-            return {**own}
+            return own
         duals = {name: getattr(self.projection, name) for name in _DUALS}
-        return {**own, **duals, **feature_arrays(self.test.features)}
+        return own | duals | feature_arrays(self.test.features)
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
@@ -315,20 +275,18 @@ class GeneratedModel(Model):
             raise DataError("a direction that is not finite")
         if arrays.keys() <= cls.members(0).keys():
             return cls(feature_names, settings, inner, directions=directions)
-        test = _test_of(arrays, feature_names)
+        features = features_of(arrays, len(feature_names))
+        test = CandidateLists(np.array([0, features.n_items]), features, feature_names=feature_names)
         projection = _projection_of(settings, test, arrays)
         return cls(feature_names, settings, inner, test, projection, directions)
 
     def explain(self) -> list[tuple[str, float]]:
-        """Return the rows of the inner model."""
         return self.inner.explain()
 
     def remarks(self) -> dict[str, str]:
-        """Return the remarks of the inner model."""
         return self.inner.remarks()
 
     def step_shares(self) -> list[tuple[str, float]]:
-        """Return the shares of the inner model."""
         return self.inner.step_shares()
 
     def n_weighted(self) -> int:
@@ -346,12 +304,6 @@ class GeneratedModel(Model):
             kernel = name.partition("#")[0] if name in generated else "original"
             shares[kernel] = shares.get(kernel, 0.0) + share
         return facts | ({"shares of steps": shares} if shares else {})
-
-
-def _test_of(arrays: Mapping[str, AnyArray], feature_names: list[str]) -> CandidateLists:
-    """The list whose components a model file holds; raises DataError if its arrays do not fit each other."""
-    features = features_of(arrays, len(feature_names))
-    return CandidateLists(np.array([0, features.n_items]), features, feature_names=feature_names)
 
 
 def _projection_of(

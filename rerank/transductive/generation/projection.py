@@ -23,7 +23,6 @@ from rerank.transductive.generation.item_kernels import (
 )
 from rerank.transductive.space import Points, distances_of, rounding_of
 
-_NEIGHBOURS = 10
 _BLOCK = 1 << 16  # values of a kernel that are computed at once: they stay in the cache
 _STEADY = 100.0  # how much larger than its rounding the largest distance must be
 _TINY = 1e-290  # sizes up to this count as none
@@ -46,24 +45,22 @@ class KernelFeatures(Settings):
         "random walk of T steps",
     )
     components: int = setting(5, "most components of each kernel", ge=1, le=1000)
-    neighbours: int = setting(_NEIGHBOURS, "diffusion: nearest items that an item has an edge to", ge=1)
+    neighbours: int = setting(10, "diffusion: nearest items that an item has an edge to", ge=1)
     gaussian: Form = setting(
         "squared", "gaussian: exp(-d^2 / 2 S^2) (squared), or as the thesis prints it exp(-d / 2 S) (printed)"
     )
 
     @pydantic.model_validator(mode="after")
     def _kernels_fit(self) -> Self:
-        kernels = [(kernel.kind, kernel.number) for kernel in self.item_kernels]
-        kinds = {kind for kind, _ in kernels}
+        kernels = self.item_kernels
+        known = [(kernel.kind, kernel.number) for kernel in kernels]
         for i, kernel in enumerate(kernels):
-            if kernel in kernels[:i]:
-                raise ValueError(f"kernels: found {self.item_kernels[i].name} twice")
-        for what, kind in (
-            (self.neighbours != _NEIGHBOURS and "neighbours", "diffusion"),
-            (self.gaussian != "squared" and "gaussian", "gaussian"),
-        ):
-            if what and kind not in kinds:
-                raise ValueError(f"{what} is for {kind} kernels: found kernels {self.kernels}")
+            if known[i] in known[:i]:
+                raise ValueError(f"kernels: found {kernel.name} twice")
+        for name, kind in (("neighbours", "diffusion"), ("gaussian", "gaussian")):
+            given = getattr(self, name) != KernelFeatures.model_fields[name].default
+            if given and kind not in {kernel.kind for kernel in kernels}:
+                raise ValueError(f"{name} is for {kind} kernels: found kernels {self.kernels}")
         return self
 
     @property
@@ -135,8 +132,11 @@ class Projection:
         shift, sizes = np.zeros(dual.shape[1]), np.zeros(dual.shape[1])
         products = self.test.products(self.test)
         distances = distances_of(products, self.test.norms, self.test.norms, self.test.n_features)
-        if any(kernel.needs_distances for kernel in self._kernels):
-            self._check_steady(distances)
+        rounding = 2.0 * rounding_of(self.test.n_features) * float(self.test.norms.max())
+        lost = distances.max() <= _STEADY * rounding < np.inf  # as far from the origin
+        if lost and any(one.needs_distances for one in self._kernels) and not self.test.all_equal():
+            text = "their features differ by too little beside their size, and need a scaling"
+            raise DataError(f"the distances of a list's items are lost in rounding: {text}")
         walk = None
         for i, kernel in enumerate(self._kernels):
             _check_finite(distances if kernel.needs_distances else products, kernel)
@@ -152,13 +152,6 @@ class Projection:
             shift[own] = 0.0 if kernel.walks else found.shift
             sizes[own] = np.abs(found.values).max(axis=0)
         return dual, shift, sizes
-
-    def _check_steady(self, distances: Floats) -> None:
-        """Raise DataError if rounding decides the distances of items, as it does far from the origin."""
-        rounding = 2.0 * rounding_of(self.test.n_features) * float(self.test.norms.max())
-        if distances.max() <= _STEADY * rounding < np.inf and not self.test.all_equal():
-            text = "their features differ by too little beside their size, and need a scaling"
-            raise DataError(f"the distances of a list's items are lost in rounding: {text}")
 
     def columns(self, points: Points) -> Floats:
         """Return the components of items, float64 (points.n, n_columns).

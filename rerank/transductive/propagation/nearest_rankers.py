@@ -68,9 +68,9 @@ def ranked_by_nearest(
         "nearest": values.max(axis=1, initial=0.0),
     }
     if settings.merge == "kemeny":
-        figures["exact"] = np.array([exact for _, exact in found], dtype=np.float64)
+        figures["exact"] = np.array([one.exact for one in found], dtype=np.float64)
     return Ranked(
-        np.concatenate([scores for scores, _ in found]),
+        np.concatenate([one.scores for one in found]),
         np.where(reached, "", NOT_REACHED).tolist(),
         rows_of(figures),
         {"reached": int(reached.sum())},
@@ -91,24 +91,20 @@ class _Committee:
     values: Floats
     rule: Rule
 
-    def ranked(self, lists: CandidateLists, i: int) -> tuple[Floats, bool]:
-        """Return the scores of list ``i`` (n_items), and whether they are those that the rule asks for."""
-        items = lists.features.take(slice(int(lists.offsets[i]), int(lists.offsets[i + 1])))
-        chosen = self.places[i] >= 0
-        if not chosen.any():
-            return items.scores(self.mean), True
-        scores = np.stack([items.scores(self.rankers[place]) for place in self.places[i, chosen]])
-        found = merged(scores, self.rule, self.values[i, chosen])
-        return found.scores, found.exact
-
 
 def _ranked(
-    committee: _Committee, lists: CandidateLists, first: int, last: int, advance: Advance | None
-) -> list[tuple[Floats, bool]]:
-    """What a worker does: ``_Committee.ranked`` of lists ``first`` to ``last`` - 1."""
+    given: _Committee, lists: CandidateLists, first: int, last: int, advance: Advance | None
+) -> list[Merged]:
+    """What a worker does: the merged rankings of lists ``first`` to ``last`` - 1."""
     found = []
     for i in range(first, last):
-        found.append(committee.ranked(lists, i))
+        items = lists.features.take(slice(int(lists.offsets[i]), int(lists.offsets[i + 1])))
+        chosen = given.places[i] >= 0
+        if chosen.any():
+            scores = np.stack([items.scores(given.rankers[place]) for place in given.places[i, chosen]])
+            found.append(merged(scores, given.rule, given.values[i, chosen]))
+        else:
+            found.append(Merged(items.scores(given.mean)))
         if advance is not None:
             advance(1)
     return found
@@ -268,17 +264,9 @@ def _order(margins: Floats) -> tuple[Index, bool]:
     for end in ends.tolist():
         part = items[start:end]
         if len(part) > 1:
-            exact &= len(part) <= EXACT
-            items[start:end] = part[_order_of_part(margins[np.ix_(part, part)])]
+            few = len(part) <= EXACT
+            order, exact = np.arange(len(part), dtype=np.int32), exact and few
+            (_consensus.best_order if few else _consensus.exchanged)(margins[np.ix_(part, part)], order)
+            items[start:end] = part[order]
         start = end
     return items.astype(np.int64), exact
-
-
-def _order_of_part(margins: Floats) -> Ints:
-    """Return the order of the items of a strongly connected part, the best one if they are few."""
-    order = np.arange(len(margins), dtype=np.int32)
-    if len(order) <= EXACT:
-        _consensus.best_order(margins, order)
-    else:
-        _consensus.exchanged(margins, order)
-    return order

@@ -75,7 +75,17 @@ class Propagate(PropagationSettings):
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         labelled = without_labels(lists, labels=True)
         of_all = self._of_all(labelled, inputs)
-        dropped = self._dropped(labelled)
+        dropped = np.empty(0, dtype=np.int32)
+        if self.drop_below:  # features with small weights in a ranking SVM
+            svm = RankSVM().fit(labelled)
+            assert isinstance(svm, LinearModel)
+            sizes: Floats = np.abs(svm.weights)
+            if (sizes < self.drop_below).all():
+                raise FitError(
+                    f"{labelled.source}: drop_below={self.drop_below:g} leaves no feature to the kernel: the "
+                    f"largest weight is {sizes.max():g}"
+                )
+            dropped = np.flatnonzero(sizes < self.drop_below).astype(np.int32)
         found = list_rankers(self.base_learner, labelled, self.normalise)
         if not found.trained.any():
             reasons = ", ".join(dict.fromkeys(found.reasons))
@@ -108,20 +118,6 @@ class Propagate(PropagationSettings):
         model.training = found.training
         model.training.learner, model.training.settings = base.name, base.get_params()
         return model
-
-    def _dropped(self, labelled: CandidateLists) -> Ints:
-        """The features that the kernel does not read: those with small weights in a ranking SVM."""
-        if not self.drop_below:
-            return np.empty(0, dtype=np.int32)
-        found = RankSVM().fit(labelled)
-        assert isinstance(found, LinearModel)
-        sizes: Floats = np.abs(found.weights)
-        if (sizes < self.drop_below).all():
-            raise FitError(
-                f"{labelled.source}: drop_below={self.drop_below:g} leaves no feature to the kernel: the "
-                f"largest weight is {sizes.max():g}"
-            )
-        return np.flatnonzero(sizes < self.drop_below).astype(np.int32)
 
 
 _SOURCE = "training lists"
@@ -231,21 +227,13 @@ class PropagationModel(AdaptingModel):
             "rankers": nodes.weights,
             "reasons": np.array([numbers[reason] for reason in nodes.reasons], dtype=np.int32),
         }
-        if self.factors is not None:
-            own["factors"] = self.factors
-        return {**own, **feature_arrays(nodes.lists.features)}
+        return own | self.factor_arrays() | feature_arrays(nodes.lists.features)
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
-        numbers = ArrayForm("<i4", (None,))
-        return {
-            "method": METHOD,
-            "unadapted": PACKED,
-            "dropped": numbers,
-            "offsets": ArrayForm("<i8", (None,)),
-            "rankers": ArrayForm("<f8", (None, n_features)),
-            "reasons": numbers,
-        }
+        lists = {"offsets": ArrayForm("<i8", (None,)), "rankers": ArrayForm("<f8", (None, n_features))}
+        numbers = dict.fromkeys(("dropped", "reasons"), ArrayForm("<i4", (None,)))
+        return {"method": METHOD, "unadapted": PACKED, **lists, **numbers}
 
     @classmethod
     def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:
@@ -263,12 +251,8 @@ class PropagationModel(AdaptingModel):
             raise DataError(f"reasons: a number outside 0 to {len(known.reasons) - 1}")
         if known.reasons[:1] != ("",):
             raise DataError("reasons: the first one is not empty")
-        lists = CandidateLists(
-            arrays["offsets"],
-            features_of(arrays, len(feature_names)),
-            feature_names=feature_names,
-            source=_SOURCE,
-        )
+        features = features_of(arrays, len(feature_names))
+        lists = CandidateLists(arrays["offsets"], features, feature_names=feature_names, source=_SOURCE)
         nodes = Nodes(lists, arrays["rankers"], tuple(known.reasons[number] for number in numbers.tolist()))
         model = cls(nodes, cast(PropagationSettings, settings), unadapted, arrays["dropped"])
         model.set_factors(arrays.get("factors"))
@@ -290,8 +274,15 @@ class PropagationModel(AdaptingModel):
 
     def _rankers(self) -> dict[str, Any]:
         """How many lists trained a ranker, why others did not, and how far the rankers agree."""
+
+        def directions(weights: Floats) -> Floats:
+            tiny = np.finfo(np.float64).tiny
+            scaled = weights / np.maximum(np.abs(weights).max(axis=1, keepdims=True), tiny)
+            found: Floats = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), tiny)
+            return found
+
         nodes = self.nodes
-        rankers, of_all = _directions(nodes.rankers), _directions(self.unadapted.weights[None])[0]
+        rankers, of_all = directions(nodes.rankers), directions(self.unadapted.weights[None])[0]
         n, total = len(rankers), rankers.sum(axis=0)
         facts: dict[str, Any] = {"trained": n}
         if n < nodes.lists.n_lists:
@@ -322,7 +313,6 @@ class PropagationModel(AdaptingModel):
         return lines
 
     def explain(self) -> list[tuple[str, float]]:
-        """Return the weights of the global ranker, those of multiplied columns multiplied."""
         return heaviest_first(self.feature_names, self._of_given_features(self.unadapted.weights))
 
     def remarks(self) -> dict[str, str]:
@@ -340,58 +330,20 @@ class PropagationModel(AdaptingModel):
         return weights if self.factors is None else weights * self.factors
 
 
-def _directions(weights: Floats) -> Floats:
-    """Weights (n, n_features) divided by their lengths."""
-    scaled = weights / np.maximum(np.abs(weights).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-
-
 def ranked_for_control(
     nodes: Nodes, lists: CandidateLists, settings: PropagationSettings, of_all: Floats
 ) -> Ranked:
-    """Rank lists as the setting ``control`` says.
-
-    Parameters
-    ----------
-    nodes
-        The training lists and their rankers.
-    lists
-        With the columns of ``nodes``, scaled; ``oracle`` uses their labels.
-    settings
-        Those of the learner.
-    of_all
-        The global ranker, float64 (n_features).
-    """
+    """Rank lists with the columns of ``nodes`` as ``control`` says; ``of_all`` is the global ranker."""
     n, control = lists.n_lists, settings.control
-    reasons = [""] * n
-    match control:
-        case "random":
-            weights = nodes.rankers[[_drawn(lists, i, settings.seed, nodes) for i in range(n)]]
-        case "mean":
-            weights = np.broadcast_to(nodes.mean, (n, len(of_all)))
-            reasons = ["control: mean ranker"] * n
-        case "global":
-            weights = np.broadcast_to(of_all, (n, len(of_all)))
-            reasons = ["control: global ranker"] * n
-        case "oracle":
-            weights, reasons = _of_labels(lists, settings, of_all)
-        case _:
-            raise AssertionError(control)
+    weights: Floats = np.broadcast_to(nodes.mean if control == "mean" else of_all, (n, len(of_all)))
+    reasons = [f"control: {control} ranker"] * n
+    if control == "random":  # by the seed and the features of each list alone
+        drawn = (generator(single(lists, i, labels=False), settings.seed) for i in range(n))
+        weights, reasons = nodes.rankers[[rng.integers(len(nodes.rankers)) for rng in drawn]], [""] * n
+    elif control == "oracle" and lists.labels is None:
+        reasons = ["no labels: global ranker"] * n
+    elif control == "oracle":
+        found = list_rankers(settings.base_learner, lists, settings.normalise)
+        weights = np.where(found.trained[:, None], found.weights, of_all)
+        reasons = [reason and f"{reason}: global ranker" for reason in found.reasons]
     return Ranked(own_scores(lists, weights), reasons, [{} for _ in range(n)])
-
-
-def _drawn(lists: CandidateLists, i: int, seed: int, nodes: Nodes) -> int:
-    """The number of the trained ranker that list ``i`` draws, by the seed and its features alone."""
-    return int(generator(single(lists, i, labels=False), seed).integers(int(nodes.trained.sum())))
-
-
-def _of_labels(
-    lists: CandidateLists, settings: PropagationSettings, of_all: Floats
-) -> tuple[Floats, list[str]]:
-    """The ranker trained on the labels of each list, or the global one and the reason."""
-    n = lists.n_lists
-    if lists.labels is None:
-        return np.broadcast_to(of_all, (n, len(of_all))), ["no labels: global ranker"] * n
-    found = list_rankers(settings.base_learner, lists, settings.normalise)
-    weights = np.where(found.trained[:, None], found.weights, of_all)
-    return weights, [reason and f"{reason}: global ranker" for reason in found.reasons]

@@ -121,14 +121,7 @@ class PropagationSettings(MetaLearner):
 
 Norm = Literal["l2", "l1", "none"]
 _ZERO = "weights are 0"
-_EXPECTED = (
-    "",
-    "no labels",
-    "one item",
-    "no pair",
-    "equal items",
-    _ZERO,
-)  # other reasons are those of the learner
+_EXPECTED = ("", "no labels", "one item", "no pair", "equal items", _ZERO)  # others are the learner's
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,24 +148,11 @@ class Rankers:
 def list_rankers(
     base: Learner, lists: CandidateLists, normalise: Norm, advance: Advance | None = None
 ) -> Rankers:
-    """Return the ranker of each list, by the workers of ``core.workers.parallel``.
+    """Return what ``base`` learns from each labelled list alone (Duh 2009, Algorithm 13, lines 3 to 6).
 
-    A ranker is what ``base`` learns from the list alone, with the seed that it is given: other lists do not
-    matter, nor does the number of workers. An unjudged item is treated as ``base`` treats it. A learner that
-    needs a metric gets the label of the chosen item (label@1), because a metric of a corpus is not defined
-    for one list: the BLEU of a sentence is mostly 0. Lists that ``base`` refuses, and what it warns of, are
-    reported once for all lists.
-
-    Parameters
-    ----------
-    base
-        A learner that ``why_no_rankers`` accepts.
-    lists
-        With labels, scaled.
-    normalise
-        What the weights are divided by, see ``normalised``.
-    advance
-        Called with the number of lists that have just been done.
+    Neither other lists nor the number of workers matter. A learner that needs a metric gets the label of the
+    chosen item (label@1), because a metric of a corpus is not defined for one list: the BLEU of a sentence is
+    mostly 0. Lists that ``base`` refuses, and what it warns of, are reported once for all lists.
 
     Raises
     ------
@@ -180,11 +160,6 @@ def list_rankers(
         If the model of ``base`` is not a weight for each feature.
     DataError
         If a label is too large for a metric of labels, or there are none.
-
-    References
-    ----------
-    Duh: Learning to rank with partially-labeled data. PhD thesis, University of Washington, 2009, Algorithm
-    13, lines 3 to 6.
     """
     n, d = lists.n_lists, lists.n_features
     memory.require(8 * n * d, f"{n:,} rankers of {d:,} features", "fewer features need less")
@@ -193,19 +168,31 @@ def list_rankers(
         given = base, without_labels(lists, labels=True), normalise
         parts = list(in_chunks(_rankers_of, given, n, advance))
     reasons = tuple(reason for part in parts for reason in part.reasons)
-    _report(base, reasons, list(dict.fromkeys(text for text, *_ in notes)))
+    refused = [reason for reason in reasons if reason not in _EXPECTED]
+    if refused:
+        text = f"learner {base.name} cannot be fitted to {count(len(refused), 'list')} of {n:,}"
+        warnings.warn(f"{text}, which have no ranker: {refused[0]}", DataNote, stacklevel=2)
+    noted = list(dict.fromkeys(text for text, *_ in notes))
+    if noted:
+        others = "" if len(noted) == 1 else f" (and {count(len(noted) - 1, 'similar note')} of other lists)"
+        warnings.warn(f"rankers of single lists: {noted[0]}{others}", DataNote, stacklevel=2)
     return Rankers(np.concatenate([part.weights for part in parts]), reasons)
 
 
 def ranker_of(base: Learner, one: CandidateLists, normalise: Norm) -> tuple[Floats, str]:
-    """Return the ranker of a single labelled list (n_features) and "", or NaN and the reason.
-
-    Parameters and errors are those of ``list_rankers``.
-    """
+    """Return the ranker of a single labelled list (n_features) and "", or NaN and the reason."""
     none = np.full(one.n_features, np.nan)
-    reason = _without_pair(one)
-    if reason:
-        return none, reason
+    labels = one.labels
+    if labels is None or np.isnan(labels).all():
+        return none, "no labels"
+    if one.n_items == 1:
+        return none, "one item"
+    if not np.nanmax(labels) > np.nanmin(labels):
+        return none, "no pair"
+    # Of equal items a learner may learn weights that are the rounding of 0, which a norm would blow up.
+    matrix = one.features.matrix()
+    if not any(squares_within(matrix, one.offsets, Spread(one.n_features, -1), Difference(matrix))):
+        return none, "equal items"
     judge = label_judge(one) if base.needs_judge or getattr(base, "keep", "last") == "train" else None
     try:
         model = base.fit(one, judge=judge)
@@ -249,46 +236,11 @@ def normalised(weights: Floats, how: Norm) -> Floats:
     """Return weights divided by their length (l2), their summed magnitudes (l1) or nothing.
 
     Weights of 0 remain 0. Sums do not overflow.
-
-    Parameters
-    ----------
-    weights
-        Finite, float64 (n_features).
-    how
-        The norm.
     """
     if how == "none" or not weights.any():
         return weights
     near_one = shrunk(weights)
     return unit_vector(weights) if how == "l2" else near_one / float(np.abs(near_one).sum())
-
-
-def _report(base: Learner, reasons: tuple[str, ...], notes: list[str]) -> None:
-    """Warn once of all lists that the learner refused, and of all that was noted while it was fitted."""
-    refused = [reason for reason in reasons if reason not in _EXPECTED]
-    if refused:
-        text = f"learner {base.name} cannot be fitted to {count(len(refused), 'list')} of {len(reasons):,}"
-        warnings.warn(f"{text}, which have no ranker: {refused[0]}", DataNote, stacklevel=3)
-    if notes:
-        others = "" if len(notes) == 1 else f" (and {count(len(notes) - 1, 'similar note')} of other lists)"
-        warnings.warn(f"rankers of single lists: {notes[0]}{others}", DataNote, stacklevel=3)
-
-
-def _without_pair(one: CandidateLists) -> str:
-    """Why a list has no pair of items with different labels, or none that a feature tells apart; "" if not.
-
-    Of equal items a learner may learn weights that are the rounding of 0, which ``normalised`` would blow up.
-    """
-    labels = one.labels
-    if labels is None or np.isnan(labels).all():
-        return "no labels"
-    if one.n_items == 1:
-        return "one item"
-    if not np.nanmax(labels) > np.nanmin(labels):
-        return "no pair"
-    matrix = one.features.matrix()
-    squares = squares_within(matrix, one.offsets, Spread(one.n_features, -1), Difference(matrix))
-    return "" if any(squares) else "equal items"
 
 
 def _rankers_of(

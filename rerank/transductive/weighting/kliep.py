@@ -100,6 +100,16 @@ class Ratio:
         """The held-out mean log w of the chosen width."""
         return float(self.held_out[np.argmax(self.widths == self.width)])
 
+    def figures(self) -> dict[str, float]:
+        """Return what is reported of the ratio, by name."""
+        return {
+            "width": self.width,
+            "held_out": self.best_held_out,
+            "likelihood": self.log_likelihood,
+            "active": float(self.active),
+            "violation": self.violation,
+        }
+
 
 def fit_ratio(
     training: Training,

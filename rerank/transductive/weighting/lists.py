@@ -180,15 +180,7 @@ class ListWeighting(Settings):
             found = weights_from_distances(training, test, **chosen, apart=True)
         except (ConfigError, DataError) as error:
             raise type(error)(f"{source}: {error}") from None
-        ratio = found.ratio
-        return found.weights, {
-            "width": ratio.width,
-            "held_out": ratio.best_held_out,
-            "likelihood": ratio.log_likelihood,
-            "active": float(ratio.active),
-            "violation": ratio.violation,
-            "unlike": 0.0,
-        }
+        return found.weights, found.ratio.figures() | {"unlike": 0.0}
 
 
 def _squared(similarities: Floats) -> Floats:
@@ -277,7 +269,8 @@ def weights_from_distances(
     >>> [round(float(w), 2) for w in found.weights]
     [0.0, 1.5, 1.5]
     """
-    tables = [_table(values, name) for values, name in ((training, "training"), (test, "test"))]
+    form = "(n, n_centres)", "that are negative or not finite", 0.0
+    tables = [_matrix(training, "training distances", *form), _matrix(test, "test distances", *form)]
     if tables[0].shape[1] != tables[1].shape[1]:
         found = " and ".join(str(table.shape[1]) for table in tables)
         raise DataError(f"KLIEP: found distances to {found} centres, expected the same centres")
@@ -338,7 +331,9 @@ def importance_weights(
     >>> round(float(weights.mean()), 6), bool(weights[training[:, 0] > 0].mean() > 1)
     (1.0, True)
     """
-    x, t = (_vectors(values, name) for values, name in ((training, "training"), (test, "test")))
+    form = "(n, d)", "with values that are not finite"
+    x, t = _matrix(training, "training samples", *form), _matrix(test, "test samples", *form)
+    x, t = np.ascontiguousarray(x), np.ascontiguousarray(t)
     if x.shape[1] != t.shape[1]:
         raise DataError(f"KLIEP: found vectors of {x.shape[1]} and {t.shape[1]} numbers, expected one length")
     if centres < 1:
@@ -346,32 +341,18 @@ def importance_weights(
     rng = np.random.default_rng(seed)
     around = t[rng.choice(len(t), min(centres, len(t)), replace=False)]
     memory.require(24 * len(x) * len(around), f"distances of {len(x):,} samples to {len(around)} centres")
-    return weights_from_distances(
-        _squared_distances(x, around), _squared_distances(t, around), widths=widths, folds=folds, seed=seed
-    )
-
-
-def _squared_distances(x: Floats, y: Floats) -> Floats:
     from scipy.spatial.distance import cdist
 
     with np.errstate(over="ignore"):
-        found: Floats = cdist(x, y, "sqeuclidean")
-    return found
+        tables = [cdist(some, around, "sqeuclidean") for some in (x, t)]
+    return weights_from_distances(*tables, widths=widths, folds=folds, seed=seed)
 
 
-def _vectors(values: npt.ArrayLike, name: str) -> Floats:
-    found = real_array(values, f"KLIEP: {name} samples").astype(np.float64, copy=False)
-    if found.ndim != 2 or len(found) == 0 or found.shape[1] == 0:
-        raise DataError(f"KLIEP: found {name} samples of shape {found.shape}, expected (n, d)")
-    if not np.isfinite(found).all():
-        raise DataError(f"KLIEP: found {name} samples with values that are not finite")
-    return np.ascontiguousarray(found)
-
-
-def _table(values: npt.ArrayLike, name: str) -> Floats:
-    found = real_array(values, f"KLIEP: {name} distances").astype(np.float64, copy=False)
+def _matrix(values: npt.ArrayLike, what: str, expected: str, fault: str, least: float = -np.inf) -> Floats:
+    """The values as a checked matrix; the rest is for the error."""
+    found = real_array(values, f"KLIEP: {what}").astype(np.float64, copy=False)
     if found.ndim != 2 or 0 in found.shape:
-        raise DataError(f"KLIEP: found {name} distances of shape {found.shape}, expected (n, n_centres)")
-    if not (np.isfinite(found) & (found >= 0)).all():
-        raise DataError(f"KLIEP: found {name} distances that are negative or not finite")
+        raise DataError(f"KLIEP: found {what} of shape {found.shape}, expected {expected}")
+    if not (np.isfinite(found) & (found >= least)).all():
+        raise DataError(f"KLIEP: found {what} {fault}")
     return found

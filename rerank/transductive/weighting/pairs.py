@@ -121,13 +121,14 @@ class PairWeights(Settings):
         if self.pairs == "oracle" and labels is None:
             return Weighed.unknown("no labels")
         memory.require(64 * n * n, f"the differences of {n:,} items")
-        both = self.directions == "both"
-        differences = ListDifferences.of(
-            [own for _, own in spaces], labels if self.pairs == "oracle" else None, both
-        )
-        reason = _unfit(differences)
-        if reason:
-            return Weighed.unknown(reason)
+        both, of = self.directions == "both", labels if self.pairs == "oracle" else None
+        differences = ListDifferences.of([own for _, own in spaces], of, both)
+        if len(differences) == 0:
+            return Weighed.unknown("no pair of different labels")
+        if not np.isfinite(differences.products).all() or not np.isfinite(differences.squared).all():
+            return Weighed.unknown("distances overflow")
+        if not differences.norms.any():
+            return Weighed.unknown("equal items")
         centres = differences.drawn(self.centres, rng)
         some = differences if self.samples == "all" else differences.drawn(self.samples, rng)
         squared = some.squared_distances(centres, sum(own.n_features for _, own in spaces))
@@ -139,17 +140,8 @@ class PairWeights(Settings):
         gaussians = PairGaussians(training, products, centres.norms, both)
         ratio = fit_ratio(gaussians, squared, unit * np.array(self.widths), self.folds, rng)
         weights = gaussians.weights(ratio.width, ratio.log_factors)
-        figures = {
-            "differences": float(len(differences)),
-            "width": ratio.width,
-            "held_out": ratio.best_held_out,
-            "likelihood": ratio.log_likelihood,
-            "active": float(ratio.active),
-            "violation": ratio.violation,
-            **statistics_of(weights),
-            "train_accuracy": np.nan,
-        }
-        return Weighed(weights, "", figures)
+        figures = {"differences": float(len(differences)), **ratio.figures(), **statistics_of(weights)}
+        return Weighed(weights, "", figures | {"train_accuracy": np.nan})
 
 
 def costs_of(weights: Floats) -> Floats:
@@ -167,15 +159,6 @@ def costs_of(weights: Floats) -> Floats:
     """
     scaled = weights / weights.max()
     return np.array([0.5 - 0.5 * scaled, 0.5 + 0.5 * scaled])
-
-
-def _unfit(differences: ListDifferences) -> str:
-    """Return why differences allow no weights, "" if they do."""
-    if len(differences) == 0:
-        return "no pair of different labels"
-    if not np.isfinite(differences.products).all() or not np.isfinite(differences.squared).all():
-        return "distances overflow"
-    return "" if differences.norms.any() else "equal items"
 
 
 _NARROW = 150.0  # exponents of factors within it neither overflow nor hide anything that vanishes

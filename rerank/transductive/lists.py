@@ -21,7 +21,7 @@ _SOURCE = "labelled lists"
 
 
 def single(lists: CandidateLists, i: int, *, labels: bool) -> CandidateLists:
-    """Return list ``i`` alone, as ``data.bare.without_labels`` returns lists."""
+    """Return list ``i`` alone, as ``data.features_only.without_labels`` returns lists."""
     items = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
 
     def part(values: AnyArray | None) -> AnyArray | None:

@@ -50,7 +50,7 @@ class TransductiveModel(AdaptingModel):
     Parameters
     ----------
     labelled
-        The labelled lists as ``data.bare.without_labels`` returns them, scaled.
+        The labelled lists as ``data.features_only.without_labels`` returns them, scaled.
     method
         What makes rankers, with its settings.
     unadapted

@@ -29,6 +29,9 @@ from rerank.metrics.structures import StructureMetric, TmScore
 
 # Residues of a block of pairs: enough blocks for the workers and for the display of progress.
 _RESIDUES = 1 << 16
+_KNOWN = BLOSUM62.diagonal() > 0  # bytes that are letters of the twenty amino acids
+_FEW = 0.5  # share of the residues of the shorter of two models
+_ALIKE = 0.9  # share of amino acids; a model whose numbers are shifted has about 6 %
 
 
 class ModelPairs:
@@ -100,11 +103,6 @@ def _numbered(k: int, pairs: Index) -> tuple[Index, Index]:
     starts = np.cumsum(np.r_[0, np.arange(k - 1, 0, -1)])
     one = np.searchsorted(starts, pairs, side="right") - 1
     return one, pairs - starts[one] + one + 1
-
-
-_KNOWN = BLOSUM62.diagonal() > 0  # bytes that are letters of the twenty amino acids
-_FEW = 0.5  # share of the residues of the shorter of two models
-_ALIKE = 0.9  # share of amino acids; a model whose numbers are shifted has about 6 %
 
 
 def of_one_chain(models: Traces) -> Traces:

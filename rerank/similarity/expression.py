@@ -18,6 +18,9 @@ from rerank.data.lists import CandidateLists
 from rerank.similarity.base import ITEM_KERNELS, KERNELS, Kernel, PlainKernel, Prepared, PreparedPart
 from rerank.similarity.grammar import Leaf, Product, Sum, made, parse
 
+_PORTIONS = 32  # of the items: so often are those from a row on taken for a Gram matrix
+_NAME = re.compile(r"[\w.-]+")
+
 
 @dataclass(frozen=True)
 class ItemKernel:
@@ -150,9 +153,6 @@ def _mapped(expression: Sum, change: Callable[[Leaf], Leaf]) -> Sum:
     )
 
 
-_PORTIONS = 32  # of the items: so often are those from a row on taken for a Gram matrix
-
-
 class Items(Prepared):
     """The items of one set in the form in which an expression compares them; see ``ItemKernel.prepare``.
 
@@ -254,9 +254,6 @@ def _sum(expression: Sum, values: Mapping[Leaf, Floats]) -> Floats:
         total = product if total is None else total + product
     assert total is not None  # an expression has terms
     return total
-
-
-_NAME = re.compile(r"[\w.-]+")
 
 
 def kernel_class(name: str) -> type[Kernel] | type[PlainKernel]:

@@ -24,6 +24,7 @@ NODES_OF_A_PART = 1 << 17  # counted once per tree
 LARGE_TABLE = 1 << 23  # pairs of nodes
 _MOST_NODES = 1 << 30  # numbers of nodes are 32 bits
 _BYTES_OF_A_NODE = 80  # of the tables below while trees are interned
+_TABLE = 1 << 16  # pairs of nodes that there is room for at first
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,9 +289,6 @@ def _common_symbols(forests: tuple[Forest, ...]) -> tuple[list[Ints], Collection
         for forest in forests
     ]
     return found, numbers.keys()
-
-
-_TABLE = 1 << 16  # pairs of nodes that there is room for at first
 
 
 class Sweeps:

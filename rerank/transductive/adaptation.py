@@ -17,6 +17,9 @@ from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.models.training import AbstainRecord
 
 _HEADS = ("list", "items", "adapted", "reason", "tau")
+NEVER, ALWAYS = -1.0, 1.0  # thresholds: no tau is below the one, only equal rankings are not below the other
+_EQUAL = 1e-12  # values that differ by no more than this share are equal: the rest is rounding
+_GAIN = 1e-9  # of a list
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +156,6 @@ def adaptation_line(found: Adaptation) -> str:
         line += f"; mean tau with the unadapted rankings {np.nanmean(found.taus):.4f}"
     facts = [f"{name} {value:.6g}" for name, value in found.facts.items()]
     return "; ".join([line, *facts, *(["scores depend on the other lists"] if found.jointly else [])])
-
-
-NEVER, ALWAYS = -1.0, 1.0  # thresholds: no tau is below the one, only equal rankings are not below the other
-_EQUAL = 1e-12  # values that differ by no more than this share are equal: the rest is rounding
-_GAIN = 1e-9  # of a list
 
 
 def tuned_threshold(found: Adaptation, judge: PreparedMetric) -> float:

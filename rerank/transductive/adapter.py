@@ -19,6 +19,10 @@ from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS
 from rerank.models.base import Model
 
+METHOD = ArrayForm("|u1", (None,))  # what ``packed_method`` returns, for ``Model.members``
+_LONGEST = 1 << 20
+R = TypeVar("R", bound=Record)
+
 
 @dataclass(frozen=True, eq=False)
 class Adapted:
@@ -67,12 +71,6 @@ class Adapter(ABC):
             Seeded by the method's seed and the features of the list: neither the order nor the company of
             lists changes what is drawn.
         """
-
-
-METHOD = ArrayForm("|u1", (None,))  # what ``packed_method`` returns, for ``Model.members``
-_LONGEST = 1 << 20
-
-R = TypeVar("R", bound=Record)
 
 
 class Method(Protocol):

@@ -39,6 +39,8 @@ FORMS = {
     "eigenvalues": ArrayForm("<f8", (None, _COMPONENTS)),
     "bounds": ArrayForm("<i8", (None,)),
 }
+_RANKER, _FIGURES = "ranker", "figures"
+_RANKED = {"ranked": ArrayForm("|u1", (None,))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +111,8 @@ class Descriptors:
     def distances(self, one: Descriptors, by: By, n_features: int) -> Floats:
         """Return how far each list is from that of ``one``, float64 (n_lists), from 0 to 1.
 
-        Parameters
-        ----------
-        one
-            The description of a single list.
-        by
-            "list-kernel": 1 minus the list kernel. "histogram": the mean over features of the mean
-            difference between two cumulative distributions.
-        n_features
-            How many features lists have.
+        By "list-kernel" that is 1 minus the list kernel, by "histogram" the mean over all features of the
+        mean difference between two cumulative distributions.
         """
         if by == "list-kernel":
             out = np.zeros((1, self.n))
@@ -192,10 +187,6 @@ def joined(parts: Sequence[Descriptors]) -> Descriptors:
     )
 
 
-_RANKER, _FIGURES = "ranker", "figures"
-_RANKED = {"ranked": ArrayForm("|u1", (None,))}
-
-
 class Owner(Record):
     """Whose rankers a cache holds, and the release that made them."""
 
@@ -226,41 +217,28 @@ class _IndexRecord(Record):
 def digest_of_model(model: Model, method: str) -> str:
     """Return a hash of all that the rankers of a transductive model depend on, as hexadecimal digits.
 
-    Parameters
-    ----------
-    model
-        The model. Its keep margin and the weight of its base score come after the rankers.
-    method
-        Its method and the settings of rankers, as text.
+    ``method`` is its method with the settings of rankers, as text. The keep margin and the weight of the base
+    score come after the rankers.
     """
-    digest = hashlib.blake2b(digest_size=16)
-    scaling = {} if model.scaling is None else model.scaling.arrays()
-    names: list[Any] = [
-        method,
-        model.feature_names,
-        None if model.scaling is None else model.scaling.to_meta(),
-    ]
-    filling = {} if model.imputation is None else model.imputation.arrays()
-    if model.imputation is not None:
-        names.append(model.imputation.to_meta())
-    digest.update(json.dumps(names, ensure_ascii=True, sort_keys=True).encode())
-    own = {name: array for name, array in model.arrays().items() if name != "method"}
-    for name, array in sorted(
-        {
-            **own,
-            **{f"scaling.{name}": array for name, array in scaling.items()},
-            **{f"missing.{name}": array for name, array in filling.items()},
-        }.items()
-    ):
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
+    scaling, filling = model.scaling, model.imputation
+    names: list[Any] = [method, model.feature_names, None if scaling is None else scaling.to_meta()]
+    arrays = {name: array for name, array in model.arrays().items() if name != "method"}
+    if scaling is not None:
+        arrays |= {f"scaling.{name}": array for name, array in scaling.arrays().items()}
+    if filling is not None:
+        names.append(filling.to_meta())
+        arrays |= {f"missing.{name}": array for name, array in filling.arrays().items()}
+    return _digest(json.dumps(names, ensure_ascii=True, sort_keys=True).encode(), arrays)
 
 
 def digest_of_list(one: CandidateLists) -> str:
     """Return a hash of a single list's features, their layout and its base scores, as hexadecimal digits."""
-    digest = hashlib.blake2b(digest_size=16)
-    arrays = {**one.features.arrays(), "base_scores": one.base_scores}
+    return _digest(b"", {**one.features.arrays(), "base_scores": one.base_scores})
+
+
+def _digest(first: bytes, arrays: Mapping[str, AnyArray | None]) -> str:
+    """A hash of bytes, and of the names, forms and values of arrays."""
+    digest = hashlib.blake2b(first, digest_size=16)
     for name, array in sorted(arrays.items()):
         if array is not None:
             digest.update(f"{name} {array.dtype.str} {array.shape}".encode())

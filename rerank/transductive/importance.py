@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, Self
 
@@ -26,6 +25,10 @@ from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Basis, Points
 from rerank.transductive.weighting.lists import ListWeighting, WeighedLists
 from rerank.transductive.weighting.pairs import PairWeights, Space, TrainingPairs, Weighed, costs_of
+
+_SHOWN = ("likelihood", "q25", "median", "q75", "effective", "zeros", "equal_items", "equal_items_unlabelled")
+SpaceName = Literal["generated", "augmented", "original"]
+_FIGURES = ("components", "generated_share")
 
 
 class Weighted(PairWeights, Transductive):
@@ -83,22 +86,9 @@ class _Weighting(Adapter):
         found = self.settings.weigh(self.training, [(self.points, Points(one))], one.labels, rng)
         if found.weights is None:
             return Adapted(None, found.reason, found.figures)
-        model = weighted_fit(self.settings, self.basis, found.weights)
+        model = self.basis.fit(**self.settings.fit_inputs(found.weights))
         accuracy = self.basis.accuracy(model.score_prepared(self.basis.lists))
         return Adapted(model, "", found.figures | {"train_accuracy": accuracy})
-
-
-def weighted_fit(
-    settings: PairWeights,
-    basis: Basis,
-    weights: Floats,
-    columns: Floats | None = None,
-    names: Sequence[str] = (),
-) -> Model:
-    """Return the model of ``basis``, with any further columns, whose pairs are weighted."""
-    if settings.use == "cost":
-        return basis.fit(columns, names, costs=costs_of(weights))
-    return basis.fit(columns, names, pair_weights=weights)
 
 
 def training_pairs(basis: Basis, points: Points) -> TrainingPairs:
@@ -115,9 +105,6 @@ def training_pairs(basis: Basis, points: Points) -> TrainingPairs:
             f"{basis.lists.source}: distances of items overflow: features that large need a scaling"
         )
     return found
-
-
-_SHOWN = ("likelihood", "q25", "median", "q75", "effective", "zeros", "equal_items", "equal_items_unlabelled")
 
 
 @LEARNERS.register("list-iw", "list-importance-weighting")
@@ -202,20 +189,16 @@ class ListImportanceWeighting(ListWeighting, MetaLearner):
 
     def _notes(self, found: WeighedLists) -> dict[str, Fact]:
         """What the training record has of the weights."""
-        kernel = self.kernel_on_lists
+        kernel, figures = self.kernel_on_lists, found.figures
         own = ", ".join(f"{name} {value:g}" for name, value in kernel.get_params().items())
         facts: dict[str, Fact] = {"kernel": f"{kernel.name} ({own})" if own else kernel.name}
-        if self.basis == "gaussian":
-            facts["width"] = found.figures["width"]
-        return facts | {f"weights_{name}": found.figures[name] for name in _SHOWN}
+        facts |= {"width": figures["width"]} if self.basis == "gaussian" else {}
+        return facts | {f"weights_{name}": figures[name] for name in _SHOWN}
 
 
 def _with_costs(base: RankBoost, lists: CandidateLists, weights: Floats, inputs: FitInputs) -> Model:
-    """RankBoost's model of lists whose weights (n_lists) are costs, equal for all pairs of a list.
-
-    How a pair's weight changes depends on whether it is put right, so that the weights of pairs are no
-    products of numbers of their items: all pairs are held.
-    """
+    """RankBoost's model of lists whose weights (n_lists) are costs, equal for all pairs of a list."""
+    # A cost depends on whether the pair is put right: no product of numbers of its items, so all are held.
     presorted = base.presorted(lists, inputs)
     pairs = presorted.pairs
     memory.require(32 * pairs.n_pairs, f"costs of {pairs.n_pairs:,} pairs", "use=initial stores none")
@@ -223,10 +206,6 @@ def _with_costs(base: RankBoost, lists: CandidateLists, weights: Floats, inputs:
     if not of_pairs.any():
         raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
     return base.fit_presorted(presorted, costs=costs_of(of_pairs), inputs=inputs)
-
-
-SpaceName = Literal["generated", "augmented", "original"]
-_FIGURES = ("components", "generated_share")
 
 
 @LEARNERS.register("fg-iw")
@@ -259,7 +238,7 @@ class _GeneratedWeighting(Adapter):
 
     def __init__(self, method: GeneratedWeighting, basis: Basis) -> None:
         self.method, self.basis, self.points = method, basis, Points(basis.lists)
-        self.kernels = KernelFeatures(**{name: getattr(method, name) for name in KernelFeatures.model_fields})
+        self.kernels = method.kernel_features
         self.original = None if method.space == "generated" else training_pairs(basis, self.points)
 
     def adapt(self, one: CandidateLists, rng: np.random.Generator) -> Adapted:
@@ -276,7 +255,7 @@ class _GeneratedWeighting(Adapter):
         if found.weights is None:
             return Adapted(None, found.reason, figures | found.figures)
         names = self.kernels.generated_names()
-        inner = weighted_fit(self.method, self.basis, found.weights, columns, names)
+        inner = self.basis.fit(columns, names, **self.method.fit_inputs(found.weights))
         wide = lists.with_added(dict(zip(names, columns.T, strict=True)))
         figures |= found.figures | {
             "generated_share": generated_share(inner, names, wide),

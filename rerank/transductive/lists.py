@@ -18,6 +18,8 @@ from rerank.data.npy import ArrayForm
 from rerank.transductive.adapting import Advance
 
 _SOURCE = "labelled lists"
+_CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
+T = TypeVar("T")
 
 
 def single(lists: CandidateLists, i: int, *, labels: bool) -> CandidateLists:
@@ -114,11 +116,6 @@ def features_of(arrays: Mapping[str, AnyArray], n_features: int) -> Features:
         raise DataError(f"{_SOURCE}: the arrays {', '.join(sorted(names))} are not one layout of features")
     rows = Sparse(arrays["indptr"], arrays["indices"], arrays.get("data"), n_features)
     return Mixed(arrays["mixed"], arrays["places"], rows) if "mixed" in names else rows
-
-
-_CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
-
-T = TypeVar("T")
 
 
 def in_chunks(

@@ -54,31 +54,17 @@ class Points:
         else:
             self._values = _filled_rows(features.compressed(), lists)
         with np.errstate(over="ignore", under="ignore"):
-            self.norms = self._own_products()
-
-    def _own_products(self) -> Floats:
-        """The inner product of each point with itself, float64 (n)."""
-        if isinstance(self._values, np.ndarray):
-            found: Floats = np.einsum("ij,ij->i", self._values, self._values)
-            return found
-        squares = self._values.copy()
-        squares.data **= 2
-        return np.asarray(squares.sum(axis=1), dtype=np.float64).reshape(-1)
+            if isinstance(self._values, np.ndarray):
+                self.norms: Floats = np.einsum("ij,ij->i", self._values, self._values)
+            else:
+                squares = self._values.copy()
+                squares.data **= 2
+                self.norms = np.asarray(squares.sum(axis=1), dtype=np.float64).reshape(-1)
 
     def products(self, other: Points, rows: slice = slice(None)) -> Floats:
-        """Return the inner products of these points, or of some ``rows``, with all others.
+        """Return the inner products of these points, or of some ``rows``, with all others: (rows, other.n).
 
-        Parameters
-        ----------
-        other
-            Points with the same coordinates.
-        rows
-            A range of these points, so that a block of a large matrix can be computed.
-
-        Returns
-        -------
-        float64 (rows, other.n)
-            Infinite or NaN if a product overflows.
+        They are infinite or NaN if a product overflows.
         """
         mine = self._values[rows]
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -91,12 +77,7 @@ class Points:
         """Return the squared distances of these points, or of some ``rows``, to all others.
 
         They are |x|^2 + |y|^2 - 2 x·y. A distance that is within the rounding of this sum is exactly 0, so
-        that equal points are equal. Parameters are those of ``products``.
-
-        Returns
-        -------
-        float64 (rows, other.n)
-            Infinite or NaN if a product overflows.
+        that equal points are equal. They are infinite or NaN if a product overflows.
         """
         return distances_of(self.products(other, rows), self.norms[rows], other.norms, self.n_features)
 
@@ -279,16 +260,9 @@ class Basis:
         return make_pairs(self.lists, PairRelation("all"))
 
     def accuracy(self, scores: Floats) -> float:
-        """Return the share of the lists' pairs of different labels that scores put right, a tie one half.
+        """Return the share of the lists' pairs of different labels that scores (n_items) put right.
 
-        Parameters
-        ----------
-        scores : float64 (n_items)
-
-        Returns
-        -------
-        float
-            NaN if no list has a pair.
+        A tie counts one half; NaN if no list has a pair.
         """
         return self._concordance.accuracy(scores)
 

@@ -24,6 +24,8 @@ from rerank.features.qa.trees import NAMES, Analysis, Reduce, analysed, box_tree
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
 _SHOWN = 10  # questions that are looked at for tags that nobody asked to read
+Reduction = Literal["stem", "lemma", "form"]
+_SUFFIX = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass
@@ -259,10 +261,6 @@ def _check_tags(lists: CandidateLists, statistics: QAStatistics, settings: QASet
             f"only {share} of the words have a Penn tag of a phrase; chunk trees expect Penn tags (NN, VBD)"
         )
         warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)
-
-
-Reduction = Literal["stem", "lemma", "form"]
-_SUFFIX = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class QASettings(Settings):

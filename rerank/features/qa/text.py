@@ -46,6 +46,40 @@ _FUNCTION_WORDS = """
     also too very just only then here now
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+# Penn tags, each with the C5 tags that it translates.
+_C5 = """
+    JJ AJ0 ORD / JJR AJC / JJS AJS / RB AV0 XX0 / RP AVP / WRB AVQ / CD CRD / DT AT0 DT0 / EX EX0 / CC CJC
+    UH ITJ / IN CJS CJT IN PRF PRP / TO TO0 / MD VM0 / PRP$ DPS / PRP PNP PNX / WDT DTQ / WP PNQ / POS POS
+    NN NN NN0 NN1 PNI UNC UNKNOWN ZZ0 !!! / NNS NN2 / NNP NP0 / -LRB- PUL / -RRB- PUR / : PUN / '' PUQ
+    VB VBI VDI VHI VVI / VBP VBB VDB VHB VVB / VBZ VBZ VDZ VHZ VVZ / VBD VBD VDD VHD VVD
+    VBG VBG VDG VHG VVG / VBN VBN VDN VHN VVN
+"""
+# Words that Penn mostly gives one tag, whatever their C5 tag.
+_FORMS = """
+    TO to / WP what whatever / WP$ whose / WDT which / WRB when where why how / NNS people / JJR more
+    JJ many such several other same former few last
+"""
+_SYMBOLS = """
+    , , / . . ? ! / : : ; - -- --- ... _ – — … / `` `` ` “ ‘ / '' '' " ” ’ / $ $ £ € ¥ / # # / NN % / CC &
+    -LRB- ( [ { -LRB- -LSB- -LCB- / -RRB- ) ] } -RRB- -RSB- -RCB-
+"""
+# Penn tags of open classes, with the C5 tag under which HanTa looks up the lemma.
+_OPEN = """
+    NN NN1 / NNS NN2 / NNP NP0 / NNPS NP0 / JJ AJ0 / JJR AJC / JJS AJS
+    VB VVI / VBP VVB / VBZ VVZ / VBD VVD / VBN VVN / VBG VVG
+"""
+_PROPER = {"NN": "NNP", "JJ": "NNP", "NNS": "NNPS"}
+_AUXILIARY = re.compile(
+    r"am|are|is|was|were|be|been|being|do|does|did|done|doing|have|has|had|having|['’].*", re.I
+)
+_LONGEST = 40  # characters of a word that the tagger sees: its time grows with their square
+_KINDS = {
+    "NP": "$ CD DT EX JJ JJR JJS NN NNP NNPS NNS POS PRP PRP$ WDT WP WP$",
+    "VP": "MD VB VBD VBG VBN VBP VBZ",
+    "ADVP": "RB RBR RBS WRB",
+    "PP": "IN TO",
+}
+KINDS = {tag: kind for kind, tags in _KINDS.items() for tag in tags.split()}
 
 
 @dataclass(frozen=True)
@@ -104,30 +138,6 @@ def is_content(form: str) -> bool:
     return is_word(form) and form.lower() not in FUNCTION_WORDS
 
 
-# Penn tags, each with the C5 tags that it translates.
-_C5 = """
-    JJ AJ0 ORD / JJR AJC / JJS AJS / RB AV0 XX0 / RP AVP / WRB AVQ / CD CRD / DT AT0 DT0 / EX EX0 / CC CJC
-    UH ITJ / IN CJS CJT IN PRF PRP / TO TO0 / MD VM0 / PRP$ DPS / PRP PNP PNX / WDT DTQ / WP PNQ / POS POS
-    NN NN NN0 NN1 PNI UNC UNKNOWN ZZ0 !!! / NNS NN2 / NNP NP0 / -LRB- PUL / -RRB- PUR / : PUN / '' PUQ
-    VB VBI VDI VHI VVI / VBP VBB VDB VHB VVB / VBZ VBZ VDZ VHZ VVZ / VBD VBD VDD VHD VVD
-    VBG VBG VDG VHG VVG / VBN VBN VDN VHN VVN
-"""
-# Words that Penn mostly gives one tag, whatever their C5 tag.
-_FORMS = """
-    TO to / WP what whatever / WP$ whose / WDT which / WRB when where why how / NNS people / JJR more
-    JJ many such several other same former few last
-"""
-_SYMBOLS = """
-    , , / . . ? ! / : : ; - -- --- ... _ – — … / `` `` ` “ ‘ / '' '' " ” ’ / $ $ £ € ¥ / # # / NN % / CC &
-    -LRB- ( [ { -LRB- -LSB- -LCB- / -RRB- ) ] } -RRB- -RSB- -RCB-
-"""
-# Penn tags of open classes, with the C5 tag under which HanTa looks up the lemma.
-_OPEN = """
-    NN NN1 / NNS NN2 / NNP NP0 / NNPS NP0 / JJ AJ0 / JJR AJC / JJS AJS
-    VB VVI / VBP VVB / VBZ VVZ / VBD VVD / VBN VVN / VBG VVG
-"""
-
-
 def _rows(table: str) -> list[list[str]]:
     """Return the entries of a table, separated by / or a line end, as lists of words."""
     return [entry.split() for entry in re.split(r" / |\n", table) if entry.strip()]
@@ -141,11 +151,6 @@ def _by_value(table: str) -> dict[str, str]:
 PENN = _by_value(_C5)
 BY_FORM = {**_by_value(_FORMS), **_by_value(_SYMBOLS), "/": ":"}
 C5 = {row[0]: row[1] for row in _rows(_OPEN)}
-_PROPER = {"NN": "NNP", "JJ": "NNP", "NNS": "NNPS"}
-_AUXILIARY = re.compile(
-    r"am|are|is|was|were|be|been|being|do|does|did|done|doing|have|has|had|having|['’].*", re.I
-)
-_LONGEST = 40  # characters of a word that the tagger sees: its time grows with their square
 
 
 def optional(name: str, package: str, user: str) -> Any:
@@ -200,15 +205,6 @@ def stemmer(name: str, user: str) -> Callable[[str], str]:
     """
     stem: Callable[[str], str] = optional("snowballstemmer", "snowballstemmer", user).stemmer(name).stemWord
     return functools.cache(lambda form: stem(form.lower()) or form.lower())
-
-
-_KINDS = {
-    "NP": "$ CD DT EX JJ JJR JJS NN NNP NNPS NNS POS PRP PRP$ WDT WP WP$",
-    "VP": "MD VB VBD VBG VBN VBP VBZ",
-    "ADVP": "RB RBR RBS WRB",
-    "PP": "IN TO",
-}
-KINDS = {tag: kind for kind, tags in _KINDS.items() for tag in tags.split()}
 
 
 def chunks(tags: Sequence[str]) -> Iterator[tuple[str, int, int]]:

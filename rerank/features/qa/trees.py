@@ -20,6 +20,10 @@ from rerank.features.qa.text import Tokens, chunks, is_content, is_word
 
 REL = "REL"
 _ESCAPES = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+Reduce = Callable[[str, str | None], str]
+NAMES = tuple(
+    f"overlap_{name}" for name in ("count", "share", "jaccard", "bigrams", "lcs", "idf", "cosine", "length")
+)
 
 
 def symbol(text: str) -> str:
@@ -70,9 +74,6 @@ class Analysis:
         return [key for key, content in zip(self.keys, self.content, strict=True) if content]
 
 
-Reduce = Callable[[str, str | None], str]
-
-
 def analysed(tokens: Tokens, leaf: Reduce, key: Reduce) -> Analysis:
     """Return the analysis of tokens; ``leaf`` and ``key`` reduce a form with its tag."""
     tags = tokens.tags if tokens.tags is not None else [None] * len(tokens.forms)
@@ -90,11 +91,6 @@ def links(question: Analysis, passage: Analysis) -> tuple[list[bool], list[bool]
 
 def _linked(text: Analysis, shared: set[str]) -> list[bool]:
     return [content and key in shared for key, content in zip(text.keys, text.content, strict=True)]
-
-
-NAMES = tuple(
-    f"overlap_{name}" for name in ("count", "share", "jaccard", "bigrams", "lcs", "idf", "cosine", "length")
-)
 
 
 def overlaps(question: Analysis, passages: Sequence[Analysis]) -> list[list[float]]:

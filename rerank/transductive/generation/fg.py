@@ -27,6 +27,12 @@ from rerank.transductive.lists import feature_arrays, feature_members, features_
 from rerank.transductive.model import TransductiveModel
 from rerank.transductive.space import Basis, Points
 
+_DUALS = {
+    "dual": ArrayForm("<f8", (None, None)),
+    "shift": ArrayForm("<f8", (None,)),
+    "sizes": ArrayForm("<f8", (None,)),
+}
+
 
 class Generation(Adapter):
     """Kernel PCA of each list, and the base learner on the labelled lists with its components.
@@ -138,11 +144,6 @@ class FeatureGeneration(KernelFeatures, Transductive):
             raise ValueError("abstain is for project=test: project=own makes one ranker for all lists")
         return self
 
-    @property
-    def kernel_features(self) -> KernelFeatures:
-        """The settings of the kernels alone."""
-        return KernelFeatures(**{name: getattr(self, name) for name in KernelFeatures.model_fields})
-
     def adapter(self, lists: CandidateLists) -> Generation:
         return Generation(self.kernel_features, self.base_learner, lists, self.lda)
 
@@ -156,13 +157,6 @@ class FeatureGeneration(KernelFeatures, Transductive):
         model.training.data, model.training.rounds = model.inner.training.data, model.inner.training.rounds
         model.training.notes = model.inner.training.notes
         return model
-
-
-_DUALS = {
-    "dual": ArrayForm("<f8", (None, None)),
-    "shift": ArrayForm("<f8", (None,)),
-    "sizes": ArrayForm("<f8", (None,)),
-}
 
 
 def own_columns(settings: KernelFeatures, lists: CandidateLists) -> Floats:

@@ -18,6 +18,8 @@ _NAME = re.compile(r"(?P<kind>linear|poly|gaussian:|diffusion:)(?P<number>[0-9][
 _EXPECTED = "linear, polyP such as poly2, gaussian:S such as gaussian:1, or diffusion:T such as diffusion:10"
 _HIGHEST_ORDER = 20
 _LONGEST_WALK = 10_000
+_TIED = 1e-9  # of squared distances, relative
+_SHORTEST = 0.01  # of an edge, relative to the mean length of edges that are longer than 0
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,6 @@ def kernel_of(name: str) -> ItemKernel:
         expected = f"a whole number from {low:g} to {high:g}" if whole else "a number above 0"
         raise ConfigError(f"kernels: found {name!r}, expected {expected} after {kind}")
     return ItemKernel(name, kind, number)
-
-
-_TIED = 1e-9  # of squared distances, relative
-_SHORTEST = 0.01  # of an edge, relative to the mean length of edges that are longer than 0
 
 
 def lazy_walk(distances: Floats, k: int) -> Floats:

@@ -27,6 +27,9 @@ _BLOCK = 1 << 16  # values of a kernel that are computed at once: they stay in t
 _STEADY = 100.0  # how much larger than its rounding the largest distance must be
 _TINY = 1e-290  # sizes up to this count as none
 _GRID = -30  # columns are multiples of 2^_GRID times the size of their component
+_TIED = 1e-9  # relative distance of equal eigenvalues
+_NEAR = 1e-6  # relative distance of equal lengths and correlations
+_NOISE = 10.0 * float(np.finfo(np.float64).eps)
 
 
 class KernelFeatures(Settings):
@@ -62,6 +65,11 @@ class KernelFeatures(Settings):
             if given and kind not in {kernel.kind for kernel in kernels}:
                 raise ValueError(f"{name} is for {kind} kernels: found kernels {self.kernels}")
         return self
+
+    @property
+    def kernel_features(self) -> KernelFeatures:
+        """These settings alone, without those of a learner that has others as well."""
+        return KernelFeatures(**{name: getattr(self, name) for name in KernelFeatures.model_fields})
 
     @property
     def item_kernels(self) -> list[ItemKernel]:
@@ -203,11 +211,6 @@ def _check_finite(values: Floats, kernel: ItemKernel) -> None:
     """Raise DataError if a kernel, or what it is made of, overflowed."""
     if not np.isfinite(values).all():
         raise DataError(f"kernel {kernel.name} of items overflows: features that large need a scaling")
-
-
-_TIED = 1e-9  # relative distance of equal eigenvalues
-_NEAR = 1e-6  # relative distance of equal lengths and correlations
-_NOISE = 10.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)

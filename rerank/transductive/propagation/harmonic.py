@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _EDGES = 1 << 20  # looked at together
+_FEW = 1000  # nodes for which elimination takes less than a second
+_BLOCK = 64  # nodes eliminated together
+_MOST_ITERATIONS = 1000
+_AIM, _ENOUGH = 1e-11, 1e-10  # errors relative to the largest given value of a column
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a residual, relative to the values
+_LONGEST = 10 * _ENOUGH / _ROUNDING  # steps for which residuals cannot show that values are accurate
+_LEAST = 1e-290  # a probability whose products with others keep their precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +135,7 @@ def _parts(graph: csr_array, labelled: Mask, values: Floats) -> tuple[Index, Mas
 def smoothness_parts(graph: csr_array, values: Floats, reached: Mask) -> Floats:
     """Return the part of each node in the smoothness, the sum of K_ij |w_i - w_j|^2 over j, float64 (n).
 
-    Parameters
-    ----------
-    graph
-        As for ``harmonic``.
-    values
-        Of all nodes, float64 (n, d).
-    reached
-        The nodes that count, bool (n); none has an edge to another one.
+    Only ``reached`` nodes count; none has an edge to another one. ``values`` (n, d) are those of all nodes.
     """
     n = len(values)
     parts = np.zeros(n)
@@ -151,15 +151,6 @@ def smoothness_parts(graph: csr_array, values: Floats, reached: Mask) -> Floats:
                 squares += (column[first + i] - column[j]) ** 2
         parts[first : first + step] = np.bincount(i, similarities * squares, rows.shape[0])
     return parts
-
-
-_FEW = 1000  # nodes for which elimination takes less than a second
-_BLOCK = 64  # nodes eliminated together
-_MOST_ITERATIONS = 1000
-_AIM, _ENOUGH = 1e-11, 1e-10  # errors relative to the largest given value of a column
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of a residual, relative to the values
-_LONGEST = 10 * _ENOUGH / _ROUNDING  # steps for which residuals cannot show that values are accurate
-_LEAST = 1e-290  # a probability whose products with others keep their precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,19 +251,11 @@ class Walks:
 
 
 def _block_left(P: Floats, leaving: Floats, after: Floats) -> Floats:
-    """The rows of ``after`` (m, p) at the steps by which walks leave a block of m nodes.
+    """The rows of ``after`` (m, p) at the steps by which walks leave a block of m nodes; all are changed.
 
+    ``P`` (m, m) has the steps within the block and ``leaving`` (m) those out of it, which lead to ``after``.
     Probabilities of staying are never subtracted from 1 (Grassmann, Taksar & Heyman 1985): a node's
     probability of going elsewhere is the sum of those of all its ways.
-
-    Parameters
-    ----------
-    P : float64 (m, m), changed
-        Steps within the block; those from a node to itself are left out.
-    leaving : float64 (m), changed
-        Steps out of it.
-    after : float64 (m, p), changed
-        What the steps out of it lead to, in all.
     """
     for k in reversed(range(len(P))):
         elsewhere = P[k, :k].sum() + leaving[k]

@@ -27,6 +27,10 @@ from rerank.transductive.propagation.ranked import (
 )
 from rerank.transductive.propagation.settings import PropagationSettings
 
+Rule = Literal["borda", "mean", "kemeny"]
+RULES: tuple[str, ...] = get_args(Rule)
+EXACT = 16  # items of which the best order is found; more need a search
+
 
 def with_propagated(nodes: Nodes, settings: PropagationSettings, dropped: Ints) -> Nodes:
     """Return nodes in which those without a ranker have that of their neighbours, if one reaches them."""
@@ -108,11 +112,6 @@ def _ranked(
         if advance is not None:
             advance(1)
     return found
-
-
-Rule = Literal["borda", "mean", "kemeny"]
-RULES: tuple[str, ...] = get_args(Rule)
-EXACT = 16  # items of which the best order is found; more need a search
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,9 @@ from rerank.transductive.propagation.settings import (
     normalised,
 )
 
+_SOURCE = "training lists"
+_LEARNER = "propagate"
+
 
 @LEARNERS.register("propagate", "ranker-propagation")
 class Propagate(PropagationSettings):
@@ -118,10 +121,6 @@ class Propagate(PropagationSettings):
         model.training = found.training
         model.training.learner, model.training.settings = base.name, base.get_params()
         return model
-
-
-_SOURCE = "training lists"
-_LEARNER = "propagate"
 
 
 class _MethodRecord(Record):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NOT_REACHED = "not reached: mean ranker"
 CANCELLED = "weights of neighbours cancel: mean ranker"
+UNLABELLED = "unlabelled"
+_ROUNDING = 1e-9  # of the largest weight: what a sum of rankers that cancel may be, more than a solution errs
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +97,9 @@ class Propagation:
         settings: PropagationSettings,
         dropped: Ints,
     ) -> Propagation:
-        """Return the rankers of ``lists``, given those of some of them.
+        """Return the rankers of ``lists``, given ``rankers`` (n_labelled, n_features) of some of them.
 
-        Parameters
-        ----------
-        lists
-            Scaled, with all columns.
-        labelled
-            Which of them have a given ranker, bool (n).
-        rankers
-            These rankers, float64 (n_labelled, n_features).
-        settings
-            The kernel and the graph.
-        dropped
-            The columns that the kernel does not read, rising.
+        The kernel does not read the columns ``dropped``, which rise.
         """
         seen, mutual = seen_by_kernel(lists, dropped), settings.graph == "mutual"
         graph = neighbour_graph(seen, settings.list_kernel, settings.neighbours, mutual=mutual).matrix
@@ -165,10 +156,6 @@ def rows_of(figures: Mapping[str, Floats]) -> list[dict[str, float]]:
     """Return the figures of each list from those of all lists by name."""
     columns = [column.tolist() for column in figures.values()]
     return [dict(zip(figures, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-UNLABELLED = "unlabelled"
-_ROUNDING = 1e-9  # of the largest weight: what a sum of rankers that cancel may be, more than a solution errs
 
 
 @dataclass(frozen=True, eq=False)

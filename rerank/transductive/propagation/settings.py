@@ -32,6 +32,9 @@ from rerank.transductive.lists import in_chunks, single
 
 _OF_KERNELS = ("components", "ridge")
 _OF_GRAPH = ("kernel", *_OF_KERNELS, "neighbours", "graph", "drop_below", "form", "merge")
+Norm = Literal["l2", "l1", "none"]
+_ZERO = "weights are 0"
+_EXPECTED = ("", "no labels", "one item", "no pair", "equal items", _ZERO)  # others are the learner's
 
 
 class PropagationSettings(MetaLearner):
@@ -117,11 +120,6 @@ class PropagationSettings(MetaLearner):
 
     def _why_no_base(self, base: Learner) -> str:
         return super()._why_no_base(base) or why_no_rankers(base)
-
-
-Norm = Literal["l2", "l1", "none"]
-_ZERO = "weights are 0"
-_EXPECTED = ("", "no labels", "one item", "no pair", "equal items", _ZERO)  # others are the learner's
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,15 @@ CENTRES, FOLDS = 100, 5
 WIDTHS = (1.0, 0.71, 0.5, 0.35, 0.25, 0.18, 0.125, 0.09)
 _CHOOSING = 1e-4  # tolerance of the likelihoods that widths are chosen by
 _LEAST = 1e-300
+TOLERANCE = 1e-8
+_STEPS = 200
+_PIVOTS = 4  # times the number of proportions in one quadratic problem
+_RIDGE = 1e-10  # relative, as equal densities have no curvature between them
+_SUFFICIENT = 1e-4  # of the rise that the slope promises
+_FLOOR = 1e-12  # a density may vanish everywhere but for rounding
+_SHORTEST = 1e-12
+_COVERED = 0.1
+_LEAST_RATIO = 0.01  # of a sample's density, in one step: the model knows nothing of the logarithm near 0
 
 
 class Training(Protocol):
@@ -198,17 +207,6 @@ def typical_distance(squared: Floats) -> float:
     """Return the median of the distances that are not 0, from squared ones; 0 if all are 0."""
     some = squared[squared > 0.0]
     return float(np.sqrt(np.median(some))) if len(some) else 0.0
-
-
-TOLERANCE = 1e-8
-_STEPS = 200
-_PIVOTS = 4  # times the number of proportions in one quadratic problem
-_RIDGE = 1e-10  # relative, as equal densities have no curvature between them
-_SUFFICIENT = 1e-4  # of the rise that the slope promises
-_FLOOR = 1e-12  # a density may vanish everywhere but for rounding
-_SHORTEST = 1e-12
-_COVERED = 0.1
-_LEAST_RATIO = 0.01  # of a sample's density, in one step: the model knows nothing of the logarithm near 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,7 @@ from rerank.transductive.weighting.kliep import (
 )
 
 _SAME = 1e-12  # squared distances below it are rounding errors of a similarity of 1
+_ROUNDING = 1e-6  # of the mean of the weights, which is 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +207,6 @@ def _by_kernel(similar: Floats, tests: Floats) -> tuple[Floats, dict[str, float]
         "violation": found.violation,
         "unlike": float(np.count_nonzero(~covered)),
     }
-
-
-_ROUNDING = 1e-6  # of the mean of the weights, which is 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pydantic
@@ -25,6 +25,8 @@ _FIGURES = (
     *statistics_of(np.ones(1)),
     "train_accuracy",
 )
+_NARROW = 150.0  # exponents of factors within it neither overflow nor hide anything that vanishes
+_LEAST = 1e-100  # a sum of their products; what has vanished is 1e-170 of it at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,10 @@ class PairWeights(Settings):
             raise ValueError(f"samples: found {self.samples}, expected all or a number of at least 2")
         return self
 
+    def fit_inputs(self, weights: Floats) -> dict[str, Any]:
+        """Return weights of pairs as the argument of ``Basis.fit`` that ``use`` asks for."""
+        return {"costs": costs_of(weights)} if self.use == "cost" else {"pair_weights": weights}
+
     def weigh(
         self,
         training: TrainingPairs,
@@ -159,10 +165,6 @@ def costs_of(weights: Floats) -> Floats:
     """
     scaled = weights / weights.max()
     return np.array([0.5 - 0.5 * scaled, 0.5 + 0.5 * scaled])
-
-
-_NARROW = 150.0  # exponents of factors within it neither overflow nor hide anything that vanishes
-_LEAST = 1e-100  # a sum of their products; what has vanished is 1e-170 of it at most
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from rerank.core.types import Floats
 from rerank.data import frames
 from rerank.data.array_inputs import vector
 from rerank.data.arrays import real_array
-from rerank.data.column_roles import note_features
 from rerank.data.lists import CandidateLists
+from rerank.data.names import note_features
 from rerank.evaluation.evaluate import values
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
     "format": {
-        "bllip": ("rerank.formats.bllip.format", (), ((".bllip",), None, (b"S=",), None)),
+        "bllip": ("rerank.formats.bllip", (), ((".bllip",), None, (b"S=",), None)),
         "fairseq": ("rerank.formats.fairseq", (), ((), None, (b"H-",), None)),
         "flat": ("rerank.formats.flat", ("text",), ((), None, (), None)),
-        "json-run": ("rerank.formats.trec.json_runs", ("beir", "mteb"), ((".json",), None, (b"{",), None)),
+        "json-run": ("rerank.formats.trec.format", ("beir", "mteb"), ((".json",), None, (b"{",), None)),
         "jsonl": ("rerank.formats.jsonl.format", ("ndjson",), ((".jsonl", ".ndjson"), None, (b"{",), None)),
-        "lm-eval": (
-            "rerank.formats.samples.lm_eval",
-            ("lm-evaluation-harness",),
-            ((), "jsonl", (b"{",), None),
-        ),
+        "lm-eval": ("rerank.formats.samples.tools", ("lm-evaluation-harness",), ((), "jsonl", (b"{",), None)),
         "moses": ("rerank.formats.moses.format", ("nbest",), ((".moses",), None, (b"|||",), None)),
-        "msmarco": ("rerank.formats.trec.three_columns", (), ((), None, (b" ", b"\t"), 3)),
-        "nemo-skills": ("rerank.formats.samples.nemo", (), ((), "jsonl", (b"{",), None)),
-        "openai-batch": ("rerank.formats.samples.batch", ("vllm-batch",), ((), "jsonl", (b"{",), None)),
-        "parquet": ("rerank.formats.parquet.format", (), ((".parquet",), None, (b"PAR1",), None)),
-        "parses": ("rerank.formats.parses.format", (), ((".parses",), None, (b" (", b"\t("), None)),
-        "qwen-math": ("rerank.formats.samples.qwen", (), ((), "jsonl", (b"{",), None)),
-        "search-and-learn": ("rerank.formats.samples.search_and_learn", (), ((), "jsonl", (b"{",), None)),
+        "msmarco": ("rerank.formats.trec.format", (), ((), None, (b" ", b"\t"), 3)),
+        "nemo-skills": ("rerank.formats.samples.tools", (), ((), "jsonl", (b"{",), None)),
+        "openai-batch": ("rerank.formats.samples.tools", ("vllm-batch",), ((), "jsonl", (b"{",), None)),
+        "parquet": ("rerank.formats.parquet", (), ((".parquet",), None, (b"PAR1",), None)),
+        "parses": ("rerank.formats.parses", (), ((".parses",), None, (b" (", b"\t("), None)),
+        "qwen-math": ("rerank.formats.samples.tools", (), ((), "jsonl", (b"{",), None)),
+        "search-and-learn": ("rerank.formats.samples.tools", (), ((), "jsonl", (b"{",), None)),
         "store": ("rerank.formats.store", (), ((), None, (), None)),
         "structures": (
             "rerank.formats.structures.format",
@@ -51,7 +47,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         "trec": ("rerank.formats.trec.format", ("run",), ((".run", ".trec"), None, (b"Q0", b"q0"), None)),
     },
     "weights format": {
-        "bllip": ("rerank.formats.bllip.weights", (), ()),
+        "bllip": ("rerank.formats.bllip", (), ()),
         "moses-ini": ("rerank.formats.moses.ini", (), ()),
         "tsv": ("rerank.formats.weights", (), ()),
     },

@@ -10,11 +10,10 @@ import numpy as np
 
 from rerank.core.errors import DataError, DataNote
 from rerank.core.types import Floats
-from rerank.data.array_inputs import frame_names
+from rerank.data.array_inputs import frame_names, in_brackets, is_labelled
 from rerank.data.arrays import real_array
 from rerank.data.columns.forests import BracketError, Forest
 from rerank.data.columns.schema import TREE
-from rerank.data.columns.tree_inputs import in_brackets, is_labelled
 from rerank.data.lists import CandidateLists
 
 SIDES = ("better", "worse")

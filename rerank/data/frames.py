@@ -14,7 +14,7 @@ from rerank.core.registry import did_you_mean
 from rerank.core.text import some
 from rerank.core.types import AnyArray
 from rerank.data.arrays import cells, real_array
-from rerank.data.column_roles import (
+from rerank.data.names import (
     CLASSES,
     ITEM_NAMES,
     LISTS,

@@ -12,14 +12,12 @@ from rerank.core import memory
 from rerank.core.errors import DataError, DataNote
 from rerank.core.types import Index
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.offsets import offsets_of
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged, offsets_of
 from rerank.data.columns.schema import declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
-from rerank.data.layouts.base import Features
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Mixed, Sparse
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
 
 _SHOWN = 3
 

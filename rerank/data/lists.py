@@ -17,18 +17,14 @@ from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data import array_inputs as given
 from rerank.data import frames, views
 from rerank.data.arrays import real_array, without_missing
-from rerank.data.column_roles import note_features
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.invariants import check_lists
-from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumbered
-from rerank.data.columns.ragged import Ragged
-from rerank.data.columns.schema import TREE, per_feature, per_item, per_list, taken
+from rerank.data.columns.offsets import Ragged, grouped, offsets_of, places_of, renumbered
+from rerank.data.columns.schema import TREE, check_lists, per_feature, per_item, per_list, taken
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import SUPERPOSITIONS, Traces
-from rerank.data.layouts.base import NotFiniteError
-from rerank.data.mapped import row_blocks
-from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.names import Columns, match, numbered
+from rerank.data.matrix import Dense, Features, NotFiniteError, as_features
+from rerank.data.names import Columns, match, note_features, numbered
+from rerank.data.npy import row_blocks
 from rerank.data.views import CandidateList
 
 
@@ -632,3 +628,17 @@ class CandidateLists:
                 digest.update(strings.data.data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
+
+
+def without_labels(lists: CandidateLists, *, labels: bool) -> CandidateLists:
+    """Return what a learner may see of lists to rank: features, base scores, ids; labels if asked for."""
+    return CandidateLists(
+        lists.offsets,
+        lists.features,
+        labels=lists.labels if labels else None,
+        base_scores=lists.base_scores,
+        list_ids=lists.list_ids,
+        feature_names=lists.names(),
+        source=lists.source,
+        selection=lists.selection,
+    )

@@ -1,17 +1,230 @@
-"""Which residue of a model stands for which residue of the native: by number, or by sequence."""
+"""Ranges of residues, such as "A:12-90,A:110-150": how they are written, and which residues they contain."""
 
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rerank.core.types import Bytes, Floats, Index, Mask
+from rerank.core import memory
+from rerank.core.errors import DataError
+from rerank.core.text import some
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.columns.traces import Keys, Traces, chain_codes, in_chain, numbers
-from rerank.data.sequences import BLOSUM62, align
+from rerank.data.columns.traces import (
+    CHAIN_LENGTH,
+    Keys,
+    Traces,
+    chain_codes,
+    chain_name,
+    in_chain,
+    key_of,
+    numbers,
+    residue_name,
+    without_chain,
+)
+from rerank.native.data import _sequences
+
+EXPECTED = "ranges such as 12-90, A:12-90,A:110-150 or A (a whole chain)"
+_RESIDUE = r"(-?[0-9]{1,8})([A-Za-z]?)"
+_RANGE = re.compile(rf"{_RESIDUE}(?:\s*-\s*{_RESIDUE})?")
+_CHAIN = re.compile(rf"[!-+\-0-9;-~]{{1,{CHAIN_LENGTH}}}")  # no comma, colon, or . and / of paths
+_LAST_INSERTION = 0xFF  # above every insertion code
+_LAST = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Residues of a chain from one to another, both included.
+
+    Attributes
+    ----------
+    text : as it was written.
+    chain : its name; None = the only chain there is.
+    first, last : keys of residues in no chain.
+    """
+
+    text: str
+    chain: str | None
+    first: int
+    last: int
+
+
+def parse_ranges(text: str) -> tuple[Range, ...]:
+    """Return the ranges that a text lists, separated by commas.
+
+    A range is ``12-90``, ``A:12-90`` in chain A, one residue (``12``, ``A:12``) or a whole chain (``A``, or
+    ``A:`` if its name looks like a number). Numbers may be negative (``-5-20``) and have an insertion code
+    (``12B``). A number without one stands for all residues of this number, so 12-90 contains 90A.
+
+    Raises
+    ------
+    DataError
+        If the text is something else, a range is reversed, or two overlap.
+    """
+    ranges = tuple(_range(part.strip()) for part in text.split(","))
+    if len({one.chain is None for one in ranges}) > 1:
+        raise DataError(
+            f"residues {text!r}: found ranges with a chain and without, expected it in all or none"
+        )
+    for i, one in enumerate(ranges):
+        for other in ranges[:i]:
+            if one.chain == other.chain and one.first <= other.last and other.first <= one.last:
+                raise DataError(f"residues {text!r}: {other.text} and {one.text} overlap")
+    return ranges
+
+
+def _range(text: str) -> Range:
+    chain, colon, numbers = text.rpartition(":")
+    match = _RANGE.fullmatch(numbers.strip())
+    if match is None:
+        whole = chain if colon and not numbers else text if not colon else ""
+        if not _CHAIN.fullmatch(whole) or (not colon and re.match(r"-?[0-9]", whole)):
+            raise DataError(f"residues: found {text!r}, expected {EXPECTED}")
+        return Range(text, whole, 0, _LAST)
+    if colon and not _CHAIN.fullmatch(chain):
+        raise DataError(f"residues: found {text!r}, expected a chain of up to {CHAIN_LENGTH} characters")
+    number, insertion, to, to_insertion = match.groups()
+    if to is None:
+        to, to_insertion = number, insertion
+    first = key_of("", int(number), insertion)
+    last = key_of("", int(to), to_insertion) | (0 if to_insertion else _LAST_INSERTION)
+    if last < first:
+        raise DataError(f"residues: {text!r} is reversed, expected the smaller number first")
+    return Range(text, chain if colon else None, first, last)
+
+
+def within(keys: Keys, ranges: Sequence[Range]) -> Mask:
+    """Return which residues of a structure are in one of the ranges, bool (n).
+
+    Parameters
+    ----------
+    keys : uint64 (n)
+        In any order.
+    ranges : from ``parse_ranges``.
+
+    Raises
+    ------
+    DataError
+        If the ranges name no chain and the structure has several, or a range contains no residue.
+    """
+    codes, numbers = chain_codes(keys), without_chain(keys)
+    chains = [chain_name(code) for code in np.unique(codes)]
+    out = np.zeros(len(keys), dtype=bool)
+    for one in ranges:
+        if one.chain is None and len(chains) > 1:
+            raise DataError(
+                f"residues {one.text}: found chains {some(chains, 8)}, expected one, as in "
+                f"{chains[0]}:{one.text}"
+            )
+        inside = (numbers >= np.uint64(one.first)) & (numbers <= np.uint64(one.last))
+        if one.chain is not None:
+            inside &= codes == np.uint64(key_of(one.chain, 0) >> 32)
+        if not inside.any():
+            missing = one.chain is not None and one.chain not in chains
+            what = f"chain {one.chain!r}" if missing else one.text
+            raise DataError(f"residues: found no {what}, expected ranges of {extent(np.unique(keys))}")
+        out |= inside
+    return out
+
+
+def extent(keys: Keys) -> str:
+    """Return what residues a structure has, chain by chain, for messages: "A:1-120, B:5-90"."""
+    if not len(keys):
+        return "no residues"
+    starts = np.flatnonzero(np.diff(chain_codes(keys), prepend=~chain_codes(keys[:1])))
+    ends = [*starts[1:], len(keys)]
+    names = [(residue_name(keys[a]), residue_name(keys[b - 1])) for a, b in zip(starts, ends, strict=True)]
+    return some([f"{first}-{last.rpartition(':')[2]}" for first, last in names], 8)
+
+
+# What the first residue of a gap and each further one cost: those of BLAST, 11 for a gap and 1 per residue.
+FIRST = 12
+FURTHER = 1
+
+_LETTERS = "ARNDCQEGHILKMFPSTWYV"
+# BLOSUM62 of Henikoff & Henikoff (1992), as the NCBI distributes it: the rows up to the diagonal.
+_BLOSUM62 = """
+ 4
+-1  5
+-2  0  6
+-2 -2  1  6
+ 0 -3 -3 -3  9
+-1  1  0  0 -3  5
+-1  0  0  2 -4  2  5
+ 0 -2  0 -1 -3 -2 -2  6
+-2  0  1 -1 -3  0  0 -2  8
+-1 -3 -3 -3 -1 -3 -3 -4 -3  4
+-1 -2 -3 -4 -1 -2 -3 -4 -3  2  4
+-1  2  0 -1 -3  1  1 -2 -1 -3 -2  5
+-1 -1 -2 -3 -1  0 -2 -3 -2  1  2 -1  5
+-2 -3 -3 -3 -2 -3 -3 -3 -1  0  0 -3  0  6
+-1 -2 -2 -1 -3 -1 -1 -2 -2 -3 -3 -1 -2 -4  7
+ 1 -1  1  0 -1  0  0  0 -1 -2 -2  0 -1 -2 -1  4
+ 0 -1  0 -1 -1 -1 -1 -2 -2 -1 -1 -1 -1 -2 -1  1  5
+-3 -3 -4 -4 -2 -2 -3 -2 -2 -3 -2 -3 -1  1 -4 -3 -2 11
+-2 -2 -2 -3 -2 -1 -2 -3  2 -1 -1 -2 -1  3 -3 -2 -2  2  7
+ 0 -3 -3 -3 -1 -2 -2 -3 -3  3  1 -2  1 -1 -2 -2  0 -3 -1  4
+"""
+
+
+def _table() -> AnyArray:
+    """Scores of pairs of bytes, int8 (256, 256): 0 for all but the twenty amino acids."""
+    out = np.zeros((256, 256), dtype=np.int8)
+    for a, row in zip(_LETTERS, _BLOSUM62.split("\n")[1:], strict=False):
+        for b, value in zip(_LETTERS, row.split(), strict=False):
+            out[ord(a), ord(b)] = out[ord(b), ord(a)] = int(value)
+    return out
+
+
+BLOSUM62 = _table()
+
+
+def align(a: Bytes, b: Bytes) -> tuple[int, Index]:
+    """Align two amino acid sequences over their whole length and return the score and the pairs.
+
+    A pair scores as BLOSUM62 has it, 0 if one of the two is no letter of the twenty amino acids (X). A gap
+    of n residues costs 11 + n; at each end one of the two may stick out at no cost. Of alignments of equal
+    score always the same one is chosen, see the kernel.
+
+    Parameters
+    ----------
+    a, b : uint8 (m) and (n)
+        Letters; neither is empty.
+
+    Returns
+    -------
+    score : int
+        0 or more.
+    partners : int64 (m)
+        The place in b of the residue beside each residue of a, -1 beside a gap.
+
+    Raises
+    ------
+    RerankError
+        If a byte for each pair does not fit into the memory that is left.
+
+    References
+    ----------
+    Needleman, Wunsch: A general method applicable to the search for similarities in the amino acid
+    sequence of two proteins. J. Mol. Biol. 48, 1970. Gotoh: An improved algorithm for matching biological
+    sequences. J. Mol. Biol. 162, 1982. Henikoff, Henikoff: Amino acid substitution matrices from protein
+    blocks. PNAS 89, 1992.
+    """
+    m, n = len(a), len(b)
+    memory.require(m * n, f"the alignment of {m:,} with {n:,} residues")
+    partners = np.empty(m, dtype=np.int64)
+    rows = np.zeros((3, max(n + 1, 3)), dtype=np.int32)
+    steps = np.empty((m, n), dtype=np.uint8)
+    score = _sequences.align(
+        np.ascontiguousarray(a), np.ascontiguousarray(b), BLOSUM62, FIRST, FURTHER, rows, steps, partners
+    )
+    return int(score), partners
+
 
 Method = Literal["number", "sequence"]
 METHODS = ("number", "sequence")

@@ -10,8 +10,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
-from rerank.data.columns.offsets import offsets_of
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features

@@ -35,9 +35,8 @@ from rerank.core.registry import did_you_mean
 from rerank.core.types import AnyArray, Floats, Mask
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
-from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
-from rerank.data.npy import ArrayForm
+from rerank.data.npy import ArrayForm, row_blocks
 from rerank.native.data import _scaling
 
 AUTO = "auto"  # the learner's default

@@ -14,16 +14,13 @@ from rerank.core.errors import DataError, FormatError
 from rerank.core.memory import require
 from rerank.core.types import AnyArray
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.offsets import fresh_array
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged, fresh_array
 from rerank.data.columns.schema import ARRAYS, Column, declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
-from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.lists import CandidateLists
-from rerank.data.mapped import release
-from rerank.data.matrix import Dense, Features, Mixed, Sparse
-from rerank.data.npy import Header, read_header
+from rerank.data.matrix import MAX_FEATURES, Dense, Features, Mixed, Sparse
+from rerank.data.npy import Header, read_header, release
 
 FORMAT = "rerank-store"
 VERSION = 1

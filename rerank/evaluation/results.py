@@ -14,7 +14,7 @@ from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.shared import check_apart
+from rerank.data.overlap import check_apart
 from rerank.evaluation.bootstrap import Statistics, list_values
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.significance import SEED

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.text import count, some
-from rerank.data.shared import shared_ids
+from rerank.data.overlap import shared_ids
 from rerank.evaluation.bootstrap import BootstrapTable, judged_by_any
 from rerank.evaluation.evaluate import FIRST_BEST, MetricInfo, gap_of
 from rerank.evaluation.pairs import Pair, pairs_of, plain

@@ -26,8 +26,8 @@ from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingMetric
 
 if TYPE_CHECKING:
-    from rerank.formats.scored import Scored
-    from rerank.formats.trec.judgements import Judgements
+    from rerank.formats.scores import Scored
+    from rerank.formats.trec.qrels import Judgements
 
 MISSING_LISTS = ("any", "zero", "skip")
 FIRST_BEST = "first-best"

@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 
 if TYPE_CHECKING:
-    from rerank.data.class_lists import Predictions
+    from rerank.data.classes import Predictions
 
 DEFAULT = ("zero-one", "Hamming")
 _FEW_EXAMPLES = 5
@@ -53,7 +53,7 @@ def judged(
     ConfigError
         If there are metrics of both kinds.
     """
-    from rerank.data.class_lists import class_lists
+    from rerank.data.classes import class_lists
     from rerank.metrics.base import parse_all
 
     of_sets = {name: metric.of_classes for name, metric in parse_all(metrics).items()}
@@ -68,7 +68,7 @@ def judged(
 def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions:
     """Return predictions given as one text, number or collection per row; DataError if they do not fit."""
     from rerank.data import array_inputs as given
-    from rerank.data.class_lists import Predictions
+    from rerank.data.classes import Predictions
 
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise DataError(f"{name}: found {type(values).__name__}, expected a prediction for each example")

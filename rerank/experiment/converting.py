@@ -20,12 +20,12 @@ from rerank.core.workers import parallel
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.data.scores import read_scores
 from rerank.experiment.derive import item_judges, item_rows, with_label
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
 from rerank.experiment.svmtk import export_svmtk, import_svmtk
 from rerank.formats import base
+from rerank.formats.scores import read_scores
 from rerank.formats.svmtk.model import is_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
 from rerank.metrics.base import parse

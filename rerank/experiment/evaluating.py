@@ -445,7 +445,7 @@ def _read_systems(
 
     If they are ``compared``, a run that is DATA is one of them, otherwise it is the first stage.
     """
-    from rerank.data.class_lists import read_predictions
+    from rerank.data.classes import read_predictions
 
     for i, path in enumerate(paths):
         if path in paths[:i]:

@@ -14,13 +14,12 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import Floats, Index, Mask
 from rerank.core.workers import parallel
 from rerank.data.base_scores import base_scores_of
+from rerank.data.feature_ranges import deviations_within
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns
-from rerank.data.permuted import permuted, random_order
 from rerank.data.reading import Reading
-from rerank.data.selection import columns_matching
-from rerank.data.within_list_std import deviations_within
+from rerank.data.selection import columns_matching, permuted, random_order
 from rerank.evaluation.importance import (
     Basis,
     Drop,

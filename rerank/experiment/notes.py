@@ -144,7 +144,7 @@ def _constant(lists: CandidateLists, values: Floats) -> bool:
 
 def _tied_choices(lists: CandidateLists, values: Floats) -> int:
     """The lists in which judged items with different labels have the largest score."""
-    from rerank.data.label_judge import labels_of
+    from rerank.data.judge import labels_of
 
     labels, starts = labels_of(lists), lists.offsets[:-1]
     top = np.repeat(np.maximum.reduceat(values, starts), lists.lengths)

@@ -20,15 +20,15 @@ from rerank.data.frames import columns_of, is_frame
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.reading import FITTED, Reading
-from rerank.data.scores import read_scores
 from rerank.experiment.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
+from rerank.formats.scores import read_scores
 from rerank.metrics.judges import untied
 
 if TYPE_CHECKING:
-    from rerank.formats.scored import Scored
-    from rerank.formats.trec.judgements import Judgements
+    from rerank.formats.scores import Scored
+    from rerank.formats.trec.qrels import Judgements
 
 BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
 
@@ -45,7 +45,7 @@ def gathered(data: Data, reading: Reading) -> SystemPool:
     DataError
         If judgements and run are swapped.
     """
-    from rerank.formats.scored import holds_judgements
+    from rerank.formats.scores import holds_judgements
 
     missing = reading.missing
     check_missing(missing)
@@ -128,7 +128,7 @@ def add_files(gathering: SystemPool, data: Data, paths: Sequence[str], reading: 
     DataError
         If a file does not hold scores.
     """
-    from rerank.formats.scored import holds_numbers, read_scored
+    from rerank.formats.scores import holds_numbers, read_scored
 
     base = gathering.base
     for path in paths:
@@ -290,7 +290,7 @@ def _add_named(gathering: SystemPool, name: str, text: str) -> None:
 
 def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
     """Labels by query and document."""
-    from rerank.formats.trec.judgements import Judgements
+    from rerank.formats.trec.qrels import Judgements
 
     lists, labels = _by_id(qrels, "qrels", "label")
     assert lists.list_ids is not None
@@ -307,7 +307,7 @@ def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
 
 
 def _scored(run: Mapping[Any, Any], name: str) -> Scored:
-    from rerank.formats.scored import Scored
+    from rerank.formats.scores import Scored
 
     return Scored(*_by_id(run, name, "score"))
 

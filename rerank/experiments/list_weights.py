@@ -8,7 +8,7 @@ from typing import Any
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import write_lines
 from rerank.core.workers import parallel
-from rerank.data.features_only import without_labels
+from rerank.data.lists import without_labels
 from rerank.data.reading import OF_JUDGED, Reading
 from rerank.data.scaling import AUTO, fit_scaling
 from rerank.experiment.notes import note_shared

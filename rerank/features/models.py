@@ -22,8 +22,7 @@ from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces, residue_name, without_chain
 from rerank.data.lists import CandidateLists
-from rerank.data.matching import is_uniform, only_chains
-from rerank.data.sequences import BLOSUM62
+from rerank.data.matching import BLOSUM62, is_uniform, only_chains
 from rerank.metrics.residue_pairs import MATCHED, WIDTH, among
 from rerank.metrics.structures import StructureMetric, TmScore
 

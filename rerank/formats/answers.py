@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.data.answers import plain_answer
+from rerank.data.columns.class_sets import plain_answer
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.common import note, quoted

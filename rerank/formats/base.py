@@ -127,7 +127,7 @@ class Format(ABC):
 
             lists = attach_references(lists, options.refs)
         if not {"structures", "native", "residues", "match"}.isdisjoint(options.changed()):
-            from rerank.formats.structures.join import with_structures
+            from rerank.formats.structures.natives import with_structures
 
             lists = with_structures(lists, options)
         if self.name != "store":  # of which they were reported before it was written

@@ -15,8 +15,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.builders import filled_lines
 from rerank.formats.common import check_contiguous, finite, quoted
-from rerank.formats.growing import filled_lines
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _FORMS = {

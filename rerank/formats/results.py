@@ -17,8 +17,8 @@ from rerank.core.files.streams import shown
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.formats.builders import Grouping, Strings, filled_lines
 from rerank.formats.common import finite, in_list_order, note, quoted
-from rerank.formats.growing import Grouping, Strings, filled_lines
 
 ENGINE = "engine"
 

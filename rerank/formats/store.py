@@ -12,9 +12,9 @@ from rerank.core.files.streams import os_error
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.store import read_store, write_store
-from rerank.data.width import columns_to_keep, narrowed
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
+from rerank.formats.feature_columns import columns_to_keep, narrowed
 
 
 @FORMATS.register("store")

@@ -16,9 +16,8 @@ from rerank.core.registry import Registry
 from rerank.core.settings import Settings
 from rerank.core.types import Floats
 from rerank.data.columns.class_sets import HOW_READ
-from rerank.data.features_only import without_labels
 from rerank.data.judge import PreparedMetric, SelectingJudge
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.matrix import Dense
 from rerank.data.missing import FILLS, first_missing
 from rerank.models.base import Model

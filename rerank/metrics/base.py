@@ -92,7 +92,7 @@ class Metric(Measure):
     of_order : bool
         Whether only the order of the scores counts, not how large they are.
     of_classes : bool
-        Whether it judges predicted classes, see data.class_lists.
+        Whether it judges predicted classes, see data.classes.class_lists.
     of_pool : bool
         Whether items that a system did not return change its value, apart from relevant ones.
     unreturned : str

@@ -1,6 +1,6 @@
 """Measures of predicted classes and sets of classes: 0-1, Hamming, error-set size, absolute difference.
 
-They judge lists of candidate classes, as ``data.class_lists`` makes them of examples and predictions.
+They judge lists of candidate classes, as ``data.classes.class_lists`` makes them of examples and predictions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rerank.core.errors import DataError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.data.classes import class_values
-from rerank.data.label_judge import labels_of
+from rerank.data.judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed

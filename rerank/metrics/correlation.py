@@ -19,8 +19,7 @@ import numpy.typing as npt
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.judge import value_of
-from rerank.data.label_judge import labels_of
+from rerank.data.judge import labels_of, value_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import (

@@ -18,10 +18,10 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import describe
 from rerank.data import array_inputs as given
+from rerank.data.array_inputs import dimensions
 from rerank.data.arrays import cells
-from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.classes import Predictions, class_lists
 from rerank.data.columns.strings import StringColumn
-from rerank.data.columns.structure_inputs import dimensions
 from rerank.data.frames import refuse_other_rows
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists

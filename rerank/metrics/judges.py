@@ -14,7 +14,7 @@ from rerank._version import __version__
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Mask
 from rerank.data.arrays import real_array
-from rerank.data.label_judge import mean_from_sums
+from rerank.data.judge import mean_from_sums
 from rerank.data.lists import CandidateLists
 
 Scores: TypeAlias = Floats | npt.NDArray[np.float32]

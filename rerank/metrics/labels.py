@@ -17,7 +17,7 @@ import numpy as np
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
-from rerank.data.label_judge import filled_labels, labels_of
+from rerank.data.judge import filled_labels, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
-from rerank.data.concordance import Concordance
-from rerank.data.judge import value_of
-from rerank.data.label_judge import labels_of
+from rerank.data.judge import labels_of, value_of
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Concordance
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import (
     ReportJudge,

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats, Index, Mask
-from rerank.data.columns.offsets import offsets_of
-from rerank.data.columns.ragged import Ragged
-from rerank.data.label_judge import labels_of
+from rerank.data.columns.offsets import Ragged, offsets_of
+from rerank.data.first_best import rises
+from rerank.data.judge import labels_of
 from rerank.data.lists import CandidateLists
-from rerank.data.order import rises
 from rerank.metrics.judges import Stage, checked_scores, first_stage, ranked_last
 from rerank.native.metrics import _placement, _ties
 

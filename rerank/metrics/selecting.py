@@ -24,8 +24,7 @@ from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
-from rerank.data.judge import SumForm, corpus_value
-from rerank.data.label_judge import mean_from_sums, mean_statistics
+from rerank.data.judge import SumForm, corpus_value, mean_from_sums, mean_statistics
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last

@@ -18,10 +18,9 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
-from rerank.data.answers import plain_answer
+from rerank.data.columns.class_sets import plain_answer
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.judge import corpus_value
-from rerank.data.label_judge import labels_of
+from rerank.data.judge import corpus_value, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, Subsets

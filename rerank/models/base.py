@@ -31,8 +31,8 @@ from rerank.data.alignment import aligned
 from rerank.data.base_scores import base_scores_of
 from rerank.data.first_best import with_margin
 from rerank.data.frames import is_frame
-from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import MAX_FEATURES
 from rerank.data.missing import FILLS_IN_TRAINING, Imputation
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing

@@ -139,7 +139,7 @@ class ClassesModel(Model):
         """Return the predictions for ``class_scores`` as scores of all classes, float64 (n, n_classes).
 
         They are 1 for predicted classes and 0 for others, -1 for all if the prediction is ``REJECT``, and
-        fall by 1 along a ranking, as ``data.class_lists`` has them.
+        fall by 1 along a ranking, as ``data.classes.class_lists`` has them.
         """
         rows, m = np.arange(len(scores))[:, None], len(self.classes)
         out = np.zeros((len(scores), m))

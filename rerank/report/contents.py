@@ -13,8 +13,8 @@ from rerank.core.tables.sheet import Sheet, facts_sheet
 from rerank.core.tables.table import facts
 from rerank.core.text import count, some
 from rerank.core.types import Floats
-from rerank.data.answers import plain_answer
 from rerank.data.classes import ClassLabels
+from rerank.data.columns.class_sets import plain_answer
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies

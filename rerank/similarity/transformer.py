@@ -11,8 +11,8 @@ from rerank.core.errors import ConfigError, RerankError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats
 from rerank.core.workers import parallel
+from rerank.data.array_inputs import forest_of
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.tree_inputs import forest_of
 from rerank.data.lists import CandidateLists
 from rerank.similarity.base import ITEM_KERNELS
 from rerank.similarity.expression import ItemKernel

@@ -32,7 +32,7 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.invariants import TREE_NAME
+from rerank.data.columns.schema import TREE_NAME
 from rerank.data.lists import CandidateLists
 from rerank.similarity.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.tree_sets import Sweeps, TreeSet

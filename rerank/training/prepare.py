@@ -15,11 +15,11 @@ from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.base_scores import base_column
+from rerank.data.feature_ranges import uneven_columns
 from rerank.data.judge import Metric, PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
 from rerank.data.overlap import sketch
-from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.unjudged import with_level
 from rerank.learners.base import Learner, Observer, Watched

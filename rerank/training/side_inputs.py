@@ -10,9 +10,8 @@ from rerank.core.errors import FitError
 from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.arrays import real_array
-from rerank.data.features_only import without_labels
 from rerank.data.folds import Fold
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import checked_list_weights
 
 

@@ -18,8 +18,7 @@ from rerank.core.types import Floats
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected

@@ -12,8 +12,8 @@ from rerank.core.errors import FitError
 from rerank.core.tables.record import tsv
 from rerank.core.text import count
 from rerank.core.types import Floats, Index, Mask
-from rerank.data.concordance import Concordance
 from rerank.data.judge import PreparedMetric, corpus_value
+from rerank.data.pairs import Concordance
 from rerank.models.training import AbstainRecord
 
 _HEADS = ("list", "items", "adapted", "reason", "tau")

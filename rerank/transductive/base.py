@@ -9,8 +9,7 @@ import pydantic
 
 from rerank.core.errors import FitError
 from rerank.core.settings import setting, value_text
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import FitInputs, Learner, Watched
 from rerank.learners.meta_learner import MetaLearner, needs_dev
 from rerank.models.base import Model

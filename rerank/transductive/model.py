@@ -15,8 +15,7 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.types import AnyArray
 from rerank.core.workers import parallel
 from rerank.core.workers.tasks import Note, capture_warnings
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.models.base import CHEATING, MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel

@@ -12,10 +12,9 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import FitError
 from rerank.core.types import AnyArray, Floats, Index
-from rerank.data.concordance import Concordance
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.pairs import PairRelation, Pairs, make_pairs
+from rerank.data.pairs import Concordance, PairRelation, Pairs, make_pairs
 from rerank.learners.base import Learner
 from rerank.learners.rankboost.presorted import check_columns
 from rerank.learners.rankboost.rankboost import RankBoost

@@ -33,7 +33,7 @@ from common import arguments
 
 from rerank.cli import main as command_line
 from rerank.core.types import Floats
-from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.classes import Predictions, class_lists
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of

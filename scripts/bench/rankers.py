@@ -13,7 +13,7 @@ import numpy as np
 from common import arguments, cpu_seconds
 
 from rerank.core.types import Floats
-from rerank.data.label_judge import label_judge
+from rerank.data.judge import label_judge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, Learner
 from rerank.transductive.propagation.settings import Rankers, linear_weights, list_rankers, normalised

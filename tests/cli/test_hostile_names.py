@@ -16,7 +16,7 @@ import pytest
 
 import rerank as package
 from rerank.formats import FORMATS, ReadOptions
-from rerank.formats.scored import read_scored
+from rerank.formats.scores import read_scored
 
 BIDI = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 HIDDEN = "\u200b\u200c\u2060\ufeff\u00ad\u2028\u2029\x85"

@@ -10,7 +10,7 @@ import pytest
 from contracts.test_metrics import ALL, twin_of
 
 from rerank.core.errors import DataError
-from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.classes import Predictions, class_lists
 from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import evaluate, values

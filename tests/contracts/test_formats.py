@@ -12,7 +12,7 @@ import pytest
 
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists

@@ -10,7 +10,7 @@ from reference.bundles import bundles as slow_bundles
 from reference.make import features
 from scipy.sparse import csr_array
 
-from rerank.data import bundles
+from rerank.data import blocks as bundles
 from rerank.data.matrix import Sparse, as_features
 
 SPARSE = ["sparse", "indicators", "mixed"]

@@ -3,7 +3,7 @@ import pytest
 
 import rerank
 from rerank.core.errors import DataError, DataNote, FormatError, RerankError
-from rerank.data.class_lists import Predictions, class_lists, read_predictions
+from rerank.data.classes import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rerank.data.concordance import Concordance
+from rerank.data.pairs import Concordance
 
 
 @pytest.mark.parametrize("seed", range(5))

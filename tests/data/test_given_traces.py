@@ -7,7 +7,7 @@ import pytest
 
 from rerank import metrics
 from rerank.core.errors import DataError
-from rerank.data.columns.structure_inputs import traces_of
+from rerank.data.array_inputs import traces_of
 from rerank.data.columns.traces import key_of, keys_of, numbers
 from rerank.data.lists import CandidateLists
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rerank.core.errors import DataError
+from rerank.data.array_inputs import forest_of
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.tree_inputs import forest_of
 
 
 class Tree(list):

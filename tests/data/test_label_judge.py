@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import DataError
-from rerank.data.judge import SelectingJudge, value_of
-from rerank.data.label_judge import filled_labels, label_judge
+from rerank.data.judge import SelectingJudge, filled_labels, label_judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.native.learners import _mert

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.data import mapped
+from rerank.data import npy
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS, fit_scaling
 from rerank.data.store import read_store, write_store
@@ -27,7 +27,7 @@ def lists(request: pytest.FixtureRequest) -> CandidateLists:
 def stored(lists: CandidateLists, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CandidateLists:
     """The same lists from a store, in blocks of some rows."""
     write_store(lists, tmp_path / "set.store")
-    monkeypatch.setattr(mapped, "BLOCK", 9 * 8 * 300)
+    monkeypatch.setattr(npy, "BLOCK", 9 * 8 * 300)
     return read_store(tmp_path / "set.store")
 
 
@@ -36,7 +36,7 @@ def test_a_store_is_scaled_to_the_same_bits_and_stays(
     lists: CandidateLists, stored: CandidateLists, name: str
 ) -> None:
     before = stored.features.to_dense().tobytes()
-    ranges = list(mapped.row_blocks(stored.features.to_dense(), stored.offsets))
+    ranges = list(npy.row_blocks(stored.features.to_dense(), stored.offsets))
     assert len(ranges) > 5
     fitted, of_store = fit_scaling(name, lists), fit_scaling(name, stored)
     assert all(np.array_equal(fitted.values[key], of_store.values[key]) for key in fitted.values)
@@ -59,7 +59,7 @@ def test_rows_are_taken_in_their_order(stored: CandidateLists, n: int) -> None:
 def test_ranges_cover_all_rows_and_cut_no_list(stored: CandidateLists) -> None:
     values = stored.features.to_dense()
     for offsets in (None, stored.offsets):
-        ranges = list(mapped.row_blocks(values, offsets))
+        ranges = list(npy.row_blocks(values, offsets))
         assert [one.stop for one in ranges[:-1]] == [one.start for one in ranges[1:]]
         assert (ranges[0].start, ranges[-1].stop) == (0, len(values))
     assert np.isin([one.stop for one in ranges], stored.offsets).all()
@@ -75,8 +75,8 @@ def test_memory_that_is_no_mapped_file_is_one_range_and_keeps_its_values(tmp_pat
     for values in (written, shared, frozen):
         values.flags.writeable = False
         copy = values.copy()
-        assert list(mapped.row_blocks(values)) == [slice(0, 5000)]
-        mapped.release(values)
+        assert list(npy.row_blocks(values)) == [slice(0, 5000)]
+        npy.release(values)
         assert np.array_equal(values, copy)
 
 
@@ -90,6 +90,6 @@ def test_pages_are_given_back(tmp_path: Path) -> None:
 
     values.sum()
     before = resident()
-    mapped.release(values)
+    npy.release(values)
     assert before - resident() > 0.9 * values.nbytes
     assert values.sum() == values.size

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features, freeze, full_lists
 
+from rerank.data.feature_ranges import deviations_within
 from rerank.data.lists import CandidateLists
-from rerank.data.permuted import permuted, random_order
-from rerank.data.within_list_std import deviations_within
+from rerank.data.selection import permuted, random_order
 
 
 @pytest.mark.parametrize("seed", range(5))

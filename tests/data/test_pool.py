@@ -7,7 +7,7 @@ import pytest
 from reference.everything import judged_lists
 
 from rerank.core.errors import DataError
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import DataError
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store, write_store
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features, full_lists
 
-from rerank.data import ranges
+from rerank.data import feature_ranges as ranges
+from rerank.data.feature_ranges import list_ranges, uneven_columns
 from rerank.data.lists import CandidateLists
-from rerank.data.ranges import list_ranges, uneven_columns
 
 
 def of(X, group, layout="dense", **more):

@@ -5,7 +5,7 @@ import pytest
 
 from rerank.core.errors import DataError
 from rerank.data.columns.traces import key_of, residue_name
-from rerank.data.residues import extent, parse_ranges, within
+from rerank.data.matching import extent, parse_ranges, within
 
 STRUCTURE = [("A", -3, ""), ("A", -2, ""), ("A", 12, ""), ("A", 12, "B"), ("A", 13, ""), ("B", 1, "")]
 

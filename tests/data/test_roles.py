@@ -3,7 +3,7 @@
 import pytest
 
 from rerank.core.errors import DataNote
-from rerank.data import column_roles as roles
+from rerank.data import names as roles
 
 
 def test_of_very_many_names_only_cases_of_known_ones_are_reported(monkeypatch):

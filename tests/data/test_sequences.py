@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference import sequences as slow
 
 from rerank.core.errors import RerankError
-from rerank.data.sequences import BLOSUM62, align
+from rerank.data.matching import BLOSUM62, align
 
 
 def letters(text):

@@ -8,7 +8,7 @@ import pytest
 from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.shared import check_apart, shared_ids
+from rerank.data.overlap import check_apart, shared_ids
 
 
 def lists_of(ids, labels, texts=None):

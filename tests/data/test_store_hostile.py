@@ -12,8 +12,7 @@ from reference.make import full_lists, same
 
 from rerank.core.errors import DataError, FormatError
 from rerank.data import store_reader
-from rerank.data.columns.offsets import are_bounds
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged, are_bounds
 from rerank.data.matrix import Mixed, Sparse
 from rerank.data.scaling import Scaling
 from rerank.data.store import read_store, write_store

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference.everything import judged_lists
 
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.recall import LEVELS, mean_precision, precision_at_recall
 from rerank.evaluation.results import Results

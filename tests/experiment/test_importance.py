@@ -13,8 +13,7 @@ from reference.make import features
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.lists import CandidateLists
-from rerank.data.permuted import random_order
-from rerank.data.selection import selected
+from rerank.data.selection import random_order, selected
 from rerank.experiment import importance
 from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.models.linear import LinearModel

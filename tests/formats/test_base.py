@@ -11,7 +11,7 @@ import pytest
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
-from rerank.formats.feature_names import read_feature_names
+from rerank.formats.feature_columns import read_feature_names
 
 TEXT = b"# made by hand\n1 qid:1 1:0.5 2:3\n0 qid:1 1:2 2:1\n"
 

@@ -17,8 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
 from rerank.formats.base import save
-from rerank.formats.bllip.format import Bllip
-from rerank.formats.bllip.write import ids_of
+from rerank.formats.bllip import Bllip, ids_of
 
 numbers = st.one_of(
     st.integers(-3, 3).map(float),

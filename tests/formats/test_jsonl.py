@@ -26,7 +26,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
 from rerank.formats.base import save
-from rerank.formats.growing import each_line
+from rerank.formats.builders import each_line
 from rerank.formats.jsonl.format import JSONLines
 
 STRINGS = StringColumn.from_strings

@@ -16,7 +16,7 @@ from rerank.core.errors import RerankError
 from rerank.core.files import streams as files
 from rerank.data.columns.strings import StringColumn
 from rerank.formats import load
-from rerank.formats.jsonl import plain, read, shapes
+from rerank.formats.jsonl import read, shredder
 
 KEYS = {
     **dict.fromkeys(("text", "response", "seed", "finish_reason"), "text"),
@@ -241,7 +241,7 @@ def outcome(path: Path, options: dict[str, Any]) -> tuple[Any, list[Any]]:
 def one_by_one(path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[Any]]:
     """Return the outcome of a reader that takes no line for plain."""
     with monkeypatch.context() as patch:
-        patch.setattr(shapes.Reader, "plain", lambda _: None)
+        patch.setattr(read.Reader, "plain", lambda _: None)
         return outcome(path, options)
 
 
@@ -249,14 +249,14 @@ def one_by_one(path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPa
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many lines each call has read as plain ones."""
     calls: list[int] = []
-    read_plain = plain.PlainLines.read
+    read_plain = shredder.PlainLines.read
 
-    def count(self: plain.PlainLines, *args: Any) -> Any:
+    def count(self: shredder.PlainLines, *args: Any) -> Any:
         found = read_plain(self, *args)
         calls.append(found[1])
         return found
 
-    monkeypatch.setattr(plain.PlainLines, "read", count)
+    monkeypatch.setattr(shredder.PlainLines, "read", count)
     return calls
 
 
@@ -267,8 +267,8 @@ def test_plain_lines_read_as_single_ones(
     monkeypatch.setattr(read, "_MOST_SINGLE", 2)
     if part % 2:  # many small blocks, and too little room at first
         monkeypatch.setattr(files, "BLOCK", 700)
-        monkeypatch.setattr(plain, "_ROWS", 2)
-        monkeypatch.setattr(plain, "_VALUES", 3)
+        monkeypatch.setattr(shredder, "_ROWS", 2)
+        monkeypatch.setattr(shredder, "_VALUES", 3)
     path = tmp_path / "set.jsonl"
     for seed in range(40 * part, 40 * part + 40):
         maker = Maker(seed)

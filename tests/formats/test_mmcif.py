@@ -11,7 +11,7 @@ import pytest
 from small_structures import atom, text, trace
 
 from rerank.core.errors import FormatError, RerankError
-from rerank.formats.structures.read import read_file
+from rerank.formats.structures.sources import read_file
 
 gemmi = pytest.importorskip("gemmi")
 

@@ -9,9 +9,9 @@ from reference.make import same
 
 from rerank.core.errors import RerankError
 from rerank.core.files import streams as files
-from rerank.formats import buffers, growing
+from rerank.formats import buffers, builders
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import Rows
+from rerank.formats.builders import Rows
 from rerank.formats.moses.read import read_lists
 
 OPTIONS = [
@@ -84,7 +84,7 @@ def test_pieces_change_nothing(kind, tmp_path, monkeypatch):
             with monkeypatch.context() as small:
                 small.setattr(buffers, "_PIECE", (40, 300)[seed % 2])
                 small.setattr(files, "BLOCK", 30)
-                small.setattr(growing, "_FIRST", 16)
+                small.setattr(builders, "_FIRST", 16)
                 found, noted = outcome(paths, options)
             assert noted == notes
             if isinstance(expected, tuple):

@@ -13,9 +13,9 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of, residue_name
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import partners
-from rerank.formats.structures.amino_acids import LETTERS
 from rerank.formats.structures.natives import attach_natives
-from rerank.formats.structures.read import read_file
+from rerank.formats.structures.pdb import LETTERS
+from rerank.formats.structures.sources import read_file
 from rerank.formats.structures.tar import files_of
 
 SEQUENCE = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSG"

@@ -11,7 +11,7 @@ from small_structures import atom, text, trace
 
 from rerank.core.errors import FormatError
 from rerank.data.columns.traces import Traces, key_of, residue_name
-from rerank.formats.structures.read import read_file
+from rerank.formats.structures.sources import read_file
 
 
 def read(*lines: str) -> Traces:

@@ -14,7 +14,7 @@ from small_structures import atom
 
 from rerank.core.errors import FormatError
 from rerank.data.columns.traces import key_of
-from rerank.formats.structures.read import read_file
+from rerank.formats.structures.sources import read_file
 from rerank.formats.structures.tar import files_of
 
 RESIDUES = ("ALA", "MSE", "CYS", "DUM", "XYZ", " CA", "G  ", "HISD", "CGLU", "POPC", "ALAX")

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
 from rerank.formats import format_of, load
-from rerank.formats.trec.judgements import Judgements
-from rerank.formats.trec.qrels import read_qrels
+from rerank.formats.trec.qrels import Judgements, read_qrels
 from rerank.metrics.base import parse
 
 TREC = "q2 Q0 d1 1 9.5 bm25\nq2 Q0 d2 2 0.5 bm25\nq1 Q0 d1 1 -1 bm25\n"

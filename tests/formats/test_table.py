@@ -23,8 +23,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
-from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.format import Table
+from rerank.formats.table.read import KNOWN
 
 STRINGS = StringColumn.from_strings
 

@@ -18,10 +18,8 @@ from rerank.core.files import streams as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.formats.trec.format import TRECRun
-from rerank.formats.trec.judgements import Judgements
-from rerank.formats.trec.qrels import read_qrels
-from rerank.formats.trec.three_columns import ThreeColumnRun
+from rerank.formats.trec.format import ThreeColumnRun, TRECRun
+from rerank.formats.trec.qrels import Judgements, read_qrels
 from tests.reference import trec as slow
 
 DOCUMENTS = [b"d1", b"d2", b"clueweb09-en0000-00-00000", b"d" * 70, "dö".encode(), b"d\xff", b"0"]

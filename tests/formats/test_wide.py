@@ -13,9 +13,9 @@ import rerank
 from rerank.core.errors import RerankError
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.names import numbers_in
-from rerank.data.width import WIDE, columns_to_keep, narrowed
 from rerank.formats import load
 from rerank.formats.base import save
+from rerank.formats.feature_columns import WIDE, columns_to_keep, narrowed
 from rerank.formats.weights import read_weights
 
 FAR = "1 qid:1 1:1 20000000:1\n0 qid:1 1:0.5 7:3\n1 qid:2 7:1\n0 qid:2 20000000:2\n"

@@ -15,12 +15,12 @@ from fuzz.corpus import Seed
 from fuzz.piped import check_pipes
 
 from rerank.core.errors import DataNote
-from rerank.data.class_lists import Predictions, class_lists, read_predictions
+from rerank.data.classes import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.data.scores import read_scores
 from rerank.features.heads import read_heads
 from rerank.formats import FORMATS, load
-from rerank.formats.feature_names import read_feature_names
+from rerank.formats.feature_columns import read_feature_names
+from rerank.formats.scores import read_scores
 from rerank.formats.trec.qrels import read_qrels
 from rerank.formats.weights import read_weights
 from rerank.learners.base import LEARNERS

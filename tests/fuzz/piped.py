@@ -16,12 +16,12 @@ from fuzz.corpus import Seed
 
 from rerank.core.errors import DataNote, RerankError
 from rerank.core.files.inputs import inputs_opened_once
-from rerank.data.class_lists import read_predictions
+from rerank.data.classes import read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.data.scores import read_scores
 from rerank.features.heads import read_heads
 from rerank.formats import load
-from rerank.formats.feature_names import read_feature_names
+from rerank.formats.feature_columns import read_feature_names
+from rerank.formats.scores import read_scores
 from rerank.formats.trec.qrels import read_qrels
 from rerank.formats.weights import read_weights
 from rerank.models.base import load_model

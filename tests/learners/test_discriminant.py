@@ -8,8 +8,8 @@ from reference import discriminant as slow
 from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, FitError
-from rerank.data.concordance import Concordance
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Concordance
 from rerank.learners.discriminant import scatter as scatters
 from rerank.learners.discriminant.criterion import Criterion
 from rerank.learners.discriminant.discriminants import BETAS, discriminant_vectors

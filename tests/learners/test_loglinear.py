@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
-from rerank.data import bundles
+from rerank.data import blocks as bundles
 from rerank.data.lists import CandidateLists
 from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.loglinear import PRIORS, LogLinear
@@ -52,7 +52,7 @@ def form(request, monkeypatch):
     """Sparse features as they are, and in bundles whatever their number."""
     if request.param == "bundled":
         monkeypatch.setattr(bundles, "SMALL", 0)
-        monkeypatch.setattr(bundles, "WORTH", np.inf)
+        monkeypatch.setattr(bundles, "WORTH_BUNDLING", np.inf)
 
 
 @pytest.mark.parametrize("targets", TARGETS)

@@ -8,7 +8,7 @@ from reference.metrics import browsing as slow
 from reference.metrics.ranking import expected, in_input_order
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
 from rerank.metrics.base import parse, prepare_all

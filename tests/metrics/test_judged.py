@@ -7,7 +7,7 @@ import pytest
 from reference.metrics import judged as slow
 from reference.metrics.ranking import expected, in_input_order
 
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
 from rerank.metrics.base import parse, prepare_all

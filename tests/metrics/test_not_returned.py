@@ -6,7 +6,7 @@ import pytrec_eval
 from reference.everything import judged_lists
 from reference.trec_eval import by_query
 
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense

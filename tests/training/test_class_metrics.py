@@ -9,7 +9,7 @@ import pytest
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
-from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.classes import Predictions, class_lists
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.models.base import load_model

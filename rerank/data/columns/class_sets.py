@@ -83,3 +83,11 @@ def plain_number(name: str) -> str | None:
     sign, whole, fraction = match.groups(default="")
     value = (whole or "0") + (f".{fraction}" if fraction else "")
     return f"-{value}" if sign == "-" and value != "0" else value
+
+
+def plain_answer(text: str) -> str:
+    """Return the text by which an answer is compared: without blanks at its ends, those of Unicode as well.
+
+    Equal texts are one answer, "" is none.
+    """
+    return text.strip()

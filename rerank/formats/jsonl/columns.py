@@ -1,26 +1,37 @@
-"""The columns that JSON candidates of either shape fill, many candidates at a time."""
+"""Columns that JSON candidates of either shape fill, many candidates at a time."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rerank.core.text import count
-from rerank.core.types import Floats, Index
-from rerank.data.column_roles import is_of_number, note_resembling, spells_number
-from rerank.data.columns.schema import TREE
+from rerank.core.types import Floats, Index, Ints
+from rerank.data.columns.forests import BracketError, Forest, TreeReader
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.schema import TREE, TREE_NAME
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.names import is_of_number, note_resembling, spells_number
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import NULLS, in_list_order, note, quoted
-from rerank.formats.growing import Strings
-from rerank.formats.jsonl.cells import Cells
-from rerank.formats.jsonl.keys import (
+from rerank.formats.builders import GrowingForest, Strings
+from rerank.formats.common import (
+    NULLS,
+    absent_value,
+    check_float32,
+    empty_dense,
+    in_list_order,
+    note,
+    quoted,
+    wants_dense,
+)
+from rerank.formats.jsonl.schema import (
     LISTS,
     PROMPTS,
     MisfitError,
@@ -36,8 +47,205 @@ from rerank.formats.jsonl.keys import (
     references_of,
     strings_of,
 )
-from rerank.formats.jsonl.trees import TREES, Trees
 from rerank.native.formats._json import fill_rows
+
+TREES = "trees"
+
+
+class Trees:
+    """Growing forests by name; a name that a candidate lacks is a missing tree.
+
+    ``of`` are the roles of keys: one that has another role, such as ``text_column="tree"``, holds no tree.
+    """
+
+    def __init__(self, of: Mapping[str, str]) -> None:
+        self._of = of
+        self._reader = TreeReader()
+        self._forests: dict[str, GrowingForest] = {}
+        self._n_items = 0
+
+    def add(self, items: Sequence[dict[str, Any]]) -> None:
+        """Add the trees of some candidates; raises MisfitError with the number of the first bad one."""
+        if self._of.get(TREE) != TREE and self._of.get(TREES) != TREES:
+            self.skip(len(items))
+            return
+        given: dict[str, list[bytes]] = {}
+        places: dict[str, list[int]] = {}
+        faults = []
+        for i, item in enumerate(items):
+            try:
+                for name, text in self._trees_of(item):
+                    given.setdefault(name, []).append(text)
+                    places.setdefault(name, []).append(i)
+            except MisfitError as misfit:
+                misfit.item = i
+                faults.append(misfit)
+                break
+        for name, texts in given.items():
+            misfit_of = self._read(name, texts, places[name], len(items))
+            if misfit_of is not None:
+                faults.append(misfit_of)
+        if faults:
+            raise min(faults, key=lambda fault: fault.item)
+        self._n_items += len(items)
+
+    def skip(self, n: int) -> None:
+        """Add ``n`` candidates without any tree."""
+        self._n_items += n
+
+    def _trees_of(self, item: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+        """Yield name and text of each tree that the candidate has a key for, "" for null."""
+        if TREE in item and self._of.get(TREE) == TREE:
+            yield TREE, b"" if item[TREE] is None else encoded(item[TREE], TREE)
+        named = item.get(TREES) if self._of.get(TREES) == TREES else None
+        if named is None:
+            return
+        if not isinstance(named, dict):
+            raise MisfitError(TREES, described(named), "an object of names and trees")
+        for name, text in named.items():
+            if name == TREE or not TREE_NAME.fullmatch(name):
+                expected = f"a letter or _, then letters, digits, _ and - (the key {TREE!r} is the parse)"
+                raise MisfitError(TREES, f"the name {quoted(name)}", expected)
+            yield name, b"" if text is None else encoded(text, f"{TREES}.{name}")
+
+    def _read(self, name: str, texts: list[bytes], places: list[int], n: int) -> MisfitError | None:
+        """Add the trees of one name, those of the candidates ``places`` of ``n``; return the first fault."""
+        forest = self._forests.setdefault(name, GrowingForest(self._reader))
+        forest.fill(self._n_items)
+        lengths = np.zeros(n, dtype=np.int64)
+        lengths[places] = [len(text) for text in texts]
+        stops = np.cumsum(lengths)
+        column = StringColumn.from_strings(texts)
+        try:
+            forest.read(column.data, np.stack([stops - lengths, stops], axis=1))
+        except BracketError as error:
+            where = TREE if name == TREE else f"{TREES}.{name}"
+            misfit = MisfitError(where, error.found, error.expected)
+            misfit.item = error.tree
+            return misfit
+        return None
+
+    def finish(self, rows: Index | None) -> tuple[Forest | None, dict[str, Forest]]:
+        """Return the candidates' own parses, None if no candidate has any, and the named trees.
+
+        They are in the order of ``rows``; nothing can be added afterwards.
+        """
+        for forest in self._forests.values():
+            forest.fill(self._n_items)
+        forests = {name: forest.forest() for name, forest in self._forests.items()}
+        found = forests if rows is None else {name: some.take(rows) for name, some in forests.items()}
+        return found.pop(TREE, None), found
+
+
+_ROWS = 8192
+_REMEMBERED = 256
+
+
+class Cells:
+    """Named values of items, put into columns in order of first appearance.
+
+    As long as all items have the same features in the same order, their values one after the other are the
+    dense array; columns and lengths of rows are stored only after that.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.n_items = 0
+        self._values = array("d")
+        self._uniform: array[int] | None = None  # the columns of every item so far
+        self._columns: array[int] | None = None
+        self._lengths = array("q")
+        self._remembered: dict[tuple[str, ...], array[int]] = {}
+
+    def add(self, names: tuple[str, ...], values: array[float] | Floats, n: int) -> None:
+        """Add ``n`` items with the same features in the same order, values item by item."""
+        self.add_uniform(self._columns_of(names), values, n)
+
+    def add_rows(self, columns: Ints, values: Floats, lengths: Index) -> None:
+        """Add items with features of known columns, item by item.
+
+        columns : int32; values; lengths : int64, how many features each item has.
+        """
+        width = uniform_width(columns, lengths)
+        if width is not None:
+            self.add_uniform(array("i", columns[:width].tobytes()), values, len(lengths))
+            return
+        if self._columns is None:
+            self._columns = self._kept_columns()
+        self._columns.frombytes(columns.tobytes())
+        self._lengths.frombytes(lengths.tobytes())
+        self._values.frombytes(values.tobytes())
+        self.n_items += len(lengths)
+
+    def add_uniform(self, columns: array[int], values: array[float] | Floats, n: int) -> None:
+        """Add ``n`` items with features of the same known columns, values item by item."""
+        if self.n_items == 0:
+            self._uniform = columns
+        elif self._columns is None and columns != self._uniform:
+            self._columns = self._kept_columns()
+        if self._columns is not None:
+            self._columns.extend(columns * n)
+            self._lengths.extend(array("q", [len(columns)]) * n)
+        self._values.frombytes(values.tobytes())
+        self.n_items += n
+
+    def _kept_columns(self) -> array[int]:
+        """Return the columns of all items so far, and keep how many each has."""
+        uniform = self._uniform or array("i")
+        self._lengths = array("q", [len(uniform)]) * self.n_items
+        return uniform * self.n_items
+
+    def _columns_of(self, names: tuple[str, ...]) -> array[int]:
+        columns = self._remembered.get(names)
+        if columns is None:
+            known = self.names
+            columns = array("i", [known.setdefault(name, len(known)) for name in names])
+            if len(self._remembered) >= _REMEMBERED:
+                self._remembered.clear()
+            self._remembered[names] = columns
+        return columns
+
+    def finish(self, options: ReadOptions, source: str) -> Features:
+        """Return the features of all items; nothing can be added afterwards.
+
+        Warns how many values are absent. Whether the features are dense is decided by ``wants_dense``.
+        """
+        width = len(self.names)
+        absent = self.n_items * width - len(self._values)
+        if absent:
+            taken = "missing (NaN)" if options.missing == "nan" else "0 (missing=nan keeps them apart)"
+            note(f"{source}: {absent} of {self.n_items * width} feature values are absent; taken as {taken}")
+        values = np.frombuffer(self._values, dtype=np.float64)
+        dense = wants_dense(options, len(values), self.n_items * width, source)
+        if dense and options.dtype == "float32":
+            check_float32(values, source)
+        if dense and self._columns is None and not absent:
+            return Dense(values.reshape(self.n_items, width).astype(options.dtype, copy=False))
+        if self._columns is None:
+            self._columns = self._kept_columns()
+        columns = np.frombuffer(self._columns or b"", dtype=np.int32)
+        indptr = offsets_of(self._lengths)
+        if not dense:
+            from scipy.sparse import csr_array  # it takes longer to load than most files to read
+
+            return as_features(csr_array((values, columns, indptr), shape=(self.n_items, width)))
+        out = empty_dense(self.n_items, width, options.dtype, source)
+        out.fill(absent_value(options))
+        for start in range(0, self.n_items, _ROWS):
+            ends = indptr[start : start + _ROWS + 1]
+            part = slice(ends[0], ends[-1])
+            rows = np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))
+            out[rows, columns[part]] = values[part]
+        return Dense(out)
+
+
+def uniform_width(columns: Ints, lengths: Index) -> int | None:
+    """Return the length of rows that all have the same columns in the same order, None if they differ."""
+    width = int(lengths[0])
+    if len(columns) != width * len(lengths) or not np.all(lengths == width):
+        return None
+    return width if width == 0 or np.array_equal(columns[width:], columns[:-width]) else None
+
 
 _MOST_IGNORED = 1000  # keys that are counted separately
 Row = tuple[tuple[str, ...], "array[float] | Floats", int]  # names, values and items, as Cells.add takes
@@ -79,10 +287,7 @@ class Columns:
         self.ignored[key] = self.ignored.get(key, 0) + n
 
     def add(self, items: Sequence[dict[str, Any]]) -> None:
-        """Add candidates, neighbours with the same keys together.
-
-        Raises MisfitError with the number of the first candidate that does not fit.
-        """
+        """Add candidates, neighbours with the same keys together; raises MisfitError, with their number."""
         start = 0
         try:
             for _, run in itertools.groupby(items, key=tuple):
@@ -127,7 +332,10 @@ class Columns:
             rows = self._own_features(*values["features"], extra)
         else:
             if "score" in values:
-                extra = self._with_score(values["score"][1], scores, extra)
+                missing = sum(map(math.isnan, scores))
+                if 0 < missing < len(scores):
+                    raise MisfitError(values["score"][1], "scores and null", _MIXED)
+                extra = extra if missing else {"score": scores, **extra}
             numbers = array("d", itertools.chain.from_iterable(zip(*extra.values(), strict=True)))
             rows = [(tuple(extra), numbers, len(items))]
         self.any_label |= "label" in values
@@ -203,32 +411,20 @@ class Columns:
             raise MisfitError(role, f"no {role}", "one, as the candidates before have")
         return strings_of(column, key)
 
-    @staticmethod
-    def _with_score(key: str, scores: array[float], extra: Extra) -> Extra:
-        """Return ``extra`` with the scores as a feature, unless all of them are null."""
-        missing = sum(map(math.isnan, scores))
-        if 0 < missing < len(scores):
-            raise MisfitError(key, "scores and null", _MIXED)
-        return extra if missing else {"score": scores, **extra}
-
     def _own_features(self, rows: list[Any], key: str, extra: Extra) -> list[Row]:
         """Return the values of objects of features and of the other numbers."""
         if not all(map(isinstance, rows, itertools.repeat(dict))):
             raise MisfitError(key, described(rows[0]), "an object of names and numbers")
-        if extra:
-            rows = [self._joined(key, row, extra, i) for i, row in enumerate(rows)]
+        for i, row in enumerate(rows if extra else ()):
+            if not row.keys().isdisjoint(extra):
+                name = next(name for name in extra if name in row)
+                raise MisfitError(f"{key}.{name}", "a feature that the candidate also has", "one of them")
+            rows[i] = {**row, **{name: values[i] for name, values in extra.items()}}
         names = tuple(rows[0])
         values = np.empty((len(rows), len(names)))
         if fill_rows(rows, names, values):
             return [(names, values, len(rows))]
         return [part for row in rows for part in self._own_row(key, row)]
-
-    def _joined(self, key: str, row: dict[str, Any], extra: Extra, i: int) -> dict[str, Any]:
-        """Return the features of candidate ``i`` and its other numbers; raises MisfitError if one is both."""
-        if not row.keys().isdisjoint(extra):
-            name = next(name for name in extra if name in row)
-            raise MisfitError(f"{key}.{name}", "a feature that the candidate also has", "one of them")
-        return {**row, **{name: values[i] for name, values in extra.items()}}
 
     def _own_row(self, key: str, row: dict[str, Any]) -> list[Row]:
         """Return one candidate's features, null ones by name only, so that they have columns too."""
@@ -270,7 +466,10 @@ class Columns:
         prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
         if prompts is None and len(self.prompts):
             self.ignore(self.prompt_key, len(self.prompts))
-        self._note_ignored()
+        if self.ignored:
+            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
+            more = len(self.ignored) - 12
+            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
         known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
         others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
@@ -299,12 +498,6 @@ class Columns:
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,
         )
-
-    def _note_ignored(self) -> None:
-        if self.ignored:
-            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
-            more = len(self.ignored) - 12
-            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
 
 
 def _logprobs(column: list[Any], key: str) -> Extra | None:

@@ -45,6 +45,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,12 +58,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.formats.answers import with_answers
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
-from rerank.formats.brackets import bracket_strings
+from rerank.formats.builders import bracket_strings
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, refuse_equal_ids
-from rerank.formats.jsonl.keys import PROMPTS
-from rerank.formats.jsonl.nested import holds_objects_only
+from rerank.formats.jsonl.columns import TREES
 from rerank.formats.jsonl.read import read_jsonl
-from rerank.formats.jsonl.trees import TREES
+from rerank.formats.jsonl.schema import PROMPTS
 
 Row = dict[str, float | None]
 Strings = dict[str, StringColumn]
@@ -70,6 +70,9 @@ Strings = dict[str, StringColumn]
 # Some programs take these for the end of a line, though JSON does not; they only occur within strings,
 # where they can be escaped.
 _LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
+
+_MEMBER = re.compile(rb'\s*"(?:[^"\\]|\\.)*"\s*:\s*(.)', re.DOTALL)
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
 
@@ -179,3 +182,32 @@ def _features(lists: CandidateLists, start: int, stop: int, names: list[str]) ->
 
 def _null_for_nan(values: list[float]) -> list[float | None]:
     return [None if value != value else value for value in values]
+
+
+def holds_objects_only(head: bytes) -> bool:
+    """Return whether every value of the first JSON object of a text, as far as it is there, is an object.
+
+    This tells {query: {document: score}} from a line of JSON Lines, which has some other value.
+    """
+    at = head.find(b"{") + 1
+    found = False
+    while (member := _MEMBER.match(head, at)) is not None:
+        if member[1] != b"{":
+            return False
+        found = True
+        end = _closing(head, member.start(1))
+        comma = re.compile(rb"\s*,").match(head, end)
+        if comma is None:
+            return True
+        at = comma.end()
+    return found
+
+
+def _closing(text: bytes, start: int) -> int:
+    """Return where the bracket at ``start`` has been closed, or the end of the text."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        depth += (token[0] in b"{[") - (token[0] in b"}]")
+        if depth == 0:
+            return token.end()
+    return len(text)

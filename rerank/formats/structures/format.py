@@ -15,8 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
-from rerank.formats.structures.read import SIGNS, SUFFIXES, is_structure
-from rerank.formats.structures.sources import read_structures
+from rerank.formats.structures.sources import SIGNS, SUFFIXES, is_structure, read_structures
 from rerank.formats.structures.tar import is_tar
 
 

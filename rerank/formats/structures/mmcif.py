@@ -14,14 +14,15 @@ from rerank.core.errors import DataError, FormatError, RerankError
 from rerank.core.text import count
 from rerank.data.columns.traces import Traces, key_of
 from rerank.formats.common import quoted
-from rerank.formats.structures.alpha_carbons import (
+from rerank.formats.structures.pdb import (
+    LETTERS,
+    UNKNOWN,
     Atoms,
     alpha_carbon,
     one_per_residue,
     repeated,
     trace_of,
 )
-from rerank.formats.structures.amino_acids import LETTERS, UNKNOWN
 
 MMCIF = "a structure in mmCIF format"
 
@@ -35,26 +36,11 @@ _WHOLE = re.compile(r"[-+]?\d{1,9}")
 
 
 def read_mmcif(data: bytes, path: str, left_out: Counter[str] | None = None) -> list[tuple[str, Traces]]:
-    """Return the models of an mmCIF file, in the order of their numbers.
+    """Return the models of an mmCIF file: their numbers, "" if the file has none, and their traces.
 
-    Chains and numbers of residues are the authors' (``auth_asym_id``, ``auth_seq_id``) if the file has them.
-
-    Parameters
-    ----------
-    data : the content.
-    path : the file's name in errors.
-    left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
-
-    Returns
-    -------
-    list of (number of the model, "" if the file numbers none; Traces of one entry)
-
-    Raises
-    ------
-    FormatError
-        At the first fault.
-    RerankError
-        If gemmi is not installed.
+    They are in the order of their numbers. Chains and numbers of residues are the authors'
+    (``auth_asym_id``, ``auth_seq_id``) if the file has them; ``left_out`` is as in ``read_pdb``. Raises
+    FormatError at the first fault, RerankError if gemmi is not installed.
     """
     try:
         import gemmi

@@ -1,29 +1,191 @@
-"""PDB files to CA traces, and words for their faults; docs/formats.md has the rules."""
+"""PDB files to CA traces; docs/formats.md has the rules."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import Buffer
 from rerank.core.text import count
-from rerank.core.types import Bytes, Index
-from rerank.data.columns.traces import Traces
+from rerank.core.types import Bytes, Floats, Index, Mask
+from rerank.data.columns.traces import Keys, Traces, residue_name
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of, quoted
-from rerank.formats.structures.alpha_carbons import (
-    Atoms,
-    alpha_carbon,
-    one_per_residue,
-    repeated,
-    trace_of,
-    with_parents,
-)
-from rerank.formats.structures.amino_acids import CODES, LETTERS, NAMES, UNKNOWN, packed, unpacked
 from rerank.native.formats import _pdb
+
+UNKNOWN = ord("X")
+
+_STANDARD = {
+    "ALA": "A", "ARG": "R", "ASN": "N", "ASP": "D", "ASX": "B", "CYS": "C", "GLN": "Q", "GLU": "E",
+    "GLX": "Z", "GLY": "G", "HIS": "H", "ILE": "I", "LEU": "L", "LYS": "K", "MET": "M", "PHE": "F",
+    "PRO": "P", "SER": "S", "THR": "T", "TRP": "W", "TYR": "Y", "UNK": "X", "VAL": "V",
+}  # fmt: skip
+
+# By the letter of the parent: what HETATM records may hold beside the names above.
+_MODIFIED = {
+    "A": "ABA AIB ALC DAB DAL MAA MDO ORN",
+    "C": "CAF CAS CME CSD CSO CSS CSX DCY OCS SCH SCY SEC SMC SNC YCM",
+    "D": "0TD BFD DAS IAS PHD",
+    "E": "B3E CGU DGL FGA PCA",
+    "F": "DPN MEA PHI PHL",
+    "G": "GHP GL3 SAR",
+    "H": "DHI HIC MHS NEP",
+    "I": "DIL",
+    "K": "ALY DLY KCX KPI LLP M3L MLY MLZ PYL",
+    "L": "DLE MK8 MLE NLE",
+    "M": "CXM FME MED MHO MSE NRQ SME",
+    "N": "DSG MEN SNN",
+    "P": "DPR HYP",
+    "Q": "DGN MEQ",
+    "R": "AGM CIR DAR",
+    "S": "CSH DHA DSN GYS OAS SAC SEP",
+    "T": "BMT DTH TPO",
+    "V": "DVA FVA MVA",
+    "W": "0AF DTR TOX TRQ",
+    "Y": "DTY OMY PTR TPQ TYS",
+}
+
+# Protonation states and ends of chains as force fields name them, up to four letters from column 18 on.
+_STATES = {
+    "C": "CYX CYM CYSH CYS1 CYS2",
+    "D": "ASH ASPH ASPP",
+    "E": "GLH GLUH GLUP",
+    "H": "HID HIE HIP HSD HSE HSP HISA HISB HISD HISE HISH HISP HIS1 HIS2",
+    "K": "LYN LYSH LYSN",
+    "R": "ARGN",
+}
+
+LETTERS = {
+    **_STANDARD,
+    **{
+        name: letter
+        for table in (_MODIFIED, _STATES)
+        for letter, names in table.items()
+        for name in names.split()
+    },
+}
+# AMBER: N or C before the name of the first or last residue of a chain.
+LETTERS |= {
+    end + name: letter
+    for end in "NC"
+    for name, letter in (_STANDARD | {"HID": "H", "HIE": "H", "HIP": "H", "CYX": "C"}).items()
+}
+
+
+def packed(name: str) -> int:
+    """Return a residue name of up to four ASCII characters as the kernel packs it."""
+    return int.from_bytes(name.encode("ascii").rjust(3), "big")
+
+
+def unpacked(code: int) -> str:
+    """Return the residue name that ``packed`` made a number of, without blanks."""
+    return int(code).to_bytes(4, "big").lstrip(b"\0").decode("ascii", "replace").strip()
+
+
+def _tables() -> tuple[npt.NDArray[np.uint32], Bytes]:
+    codes = {packed(name): ord(letter) for name, letter in LETTERS.items()}
+    names = sorted(codes)
+    return np.array(names, dtype=np.uint32), np.array([codes[name] for name in names], dtype=np.uint8)
+
+
+NAMES, CODES = _tables()
+
+
+class Atoms(NamedTuple):
+    """The alpha carbons of a file, model after model, an entry of each column per row.
+
+    keys : uint64, see rerank.data.columns.traces.
+    xyz : float64 (n, 3), positions in Å.
+    residues : uint8, letters; 0 = a residue of a HETATM record that is not known to be an amino acid.
+    altlocs : uint8, a blank = none.
+    occupancies : float64.
+    names : uint32, names of residues, packed.
+    places : int64, where the file has the row.
+    """
+
+    keys: Keys
+    xyz: Floats
+    residues: Bytes
+    altlocs: Bytes
+    occupancies: Floats
+    names: npt.NDArray[np.uint32]
+    places: Index
+
+
+def with_parents(atoms: Atoms, starts: Index, parents: Mapping[int, int]) -> tuple[Atoms, Index]:
+    """Return the atoms of amino acids: unknown residues take the letters of ``parents`` or are dropped.
+
+    ``starts``, int64 (n_models + 1), are the rows of each model, here and in the result.
+    """
+    model = _models(starts)
+    for row in np.flatnonzero(atoms.residues == 0).tolist():
+        atoms.residues[row] = parents.get(int(atoms.names[row]), 0)
+    known = atoms.residues != 0
+    return _taken(atoms, np.flatnonzero(known)), np.searchsorted(model[known], range(len(starts)))
+
+
+def repeated(atoms: Atoms, starts: Index) -> tuple[int, int] | None:
+    """Return the first row that has residue and alternative location of an earlier one, and that one.
+
+    None if there is none.
+    """
+    model = _models(starts)
+    order = np.lexsort((atoms.places, atoms.altlocs, atoms.keys, model))
+    again = np.flatnonzero(_same(order, model, atoms.keys, atoms.altlocs))
+    if len(again) == 0:
+        return None
+    first = int(again[np.argmin(atoms.places[order[again]])])
+    return int(order[first]), int(order[first - 1])
+
+
+def one_per_residue(atoms: Atoms, starts: Index) -> tuple[Atoms, Index]:
+    """Return the atoms in the order of their keys within models, one per residue, and the models' rows.
+
+    Of alternative locations the one with the highest occupancy is taken, on ties the first letter.
+    """
+    model = _models(starts)
+    order = np.lexsort((atoms.altlocs, -atoms.occupancies, atoms.keys, model))
+    chosen = order[~_same(order, model, atoms.keys)]
+    return _taken(atoms, chosen), np.searchsorted(model[chosen], range(len(starts)))
+
+
+def trace_of(atoms: Atoms, own: slice) -> Traces:
+    """Return one structure, a copy: the columns may have room for more than a file's alpha carbons."""
+    offsets = np.array([0, own.stop - own.start], dtype=np.int64)
+    return Traces(offsets, atoms.keys[own].copy(), atoms.xyz[own].copy(), atoms.residues[own].copy())
+
+
+def alpha_carbon(atoms: Atoms, row: int) -> str:
+    """Return a row in words."""
+    altloc = chr(atoms.altlocs[row]).strip()
+    name = f"an alpha carbon of residue {residue_name(int(atoms.keys[row]))}"
+    return f"{name} with alternative location {altloc}" if altloc else name
+
+
+def _models(starts: Index) -> Index:
+    """The model of each row."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def _taken(atoms: Atoms, rows: Index) -> Atoms:
+    return Atoms._make(column[rows] for column in atoms)
+
+
+def _same(order: Index, *columns: npt.NDArray[np.generic]) -> Mask:
+    """Whether each row, in an order, equals the one before it in all columns."""
+    same = np.ones(len(order), dtype=bool)
+    same[:1] = False
+    for column in columns:
+        values = column[order]
+        same[1:] &= values[1:] == values[:-1]
+    return same
+
 
 PDB = "a structure in PDB format"
 
@@ -36,22 +198,14 @@ _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+)")
 
 
 def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> list[tuple[str, Traces]]:
-    """Return the models of a PDB file.
+    """Return the models of a PDB file: the serial of the MODEL record, "" without one, and their traces.
 
     Parameters
     ----------
-    data : the content.
-    path : the file's name in errors.
+    data, path : the content, and the file's name in errors.
     left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
 
-    Returns
-    -------
-    list of (serial of the MODEL record, "" without one; Traces of one entry)
-
-    Raises
-    ------
-    FormatError
-        At the first fault.
+    Raises FormatError at the first fault.
     """
     start = content_start(data, path, PDB)
     text = np.frombuffer(b"".join((memoryview(data)[start:], b"\n", _PADDING)), dtype=np.uint8)

@@ -1,8 +1,4 @@
-"""Where structures are: a file, a folder of models, an archive, or a folder of such folders or archives.
-
-Each folder is a list, each model an item. Lists and items come in the natural order of their names, in which
-runs of digits count as numbers: model2 before model10.
-"""
+"""Where structures are: a file, a folder of models, an archive, or a folder of such folders or archives."""
 
 from __future__ import annotations
 
@@ -14,15 +10,83 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from rerank.core import progress
-from rerank.core.errors import DataError, FormatError
+from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
-from rerank.core.files.streams import os_error, read_head, shown
-from rerank.core.text import count
+from rerank.core.files.streams import (
+    Buffer,
+    inflated_bytes,
+    os_error,
+    plain_suffix,
+    read_bytes,
+    read_head,
+    shown,
+)
+from rerank.core.text import count, some
 from rerank.data.columns.traces import Traces
+from rerank.data.lists import CandidateLists
 from rerank.formats.common import note, quoted
-from rerank.formats.structures.read import SUFFIXES, is_structure, note_left_out, read_file
+from rerank.formats.structures.pdb import read_pdb
 from rerank.formats.structures.tar import files_of, is_tar
+
+MMCIF_SUFFIXES = (".cif", ".mmcif")
+SUFFIXES = (".pdb", ".ent", *MMCIF_SUFFIXES)
+# Each structure has one of these, see ``is_structure``.
+SIGNS = (b"ATOM  ", b"HETATM", b"HEADER    ", b"PFRMAT TS", b"_atom_site.", b"_entry.id")
+
+_ATOM = re.compile(rb"^(ATOM  |HETATM)[^\n]{28}\.[^\n]{7}\.[^\n]{7}\.", re.MULTILINE)
+_BLOCK = re.compile(rb"(?:\s|#[^\n]*\n)*data_", re.IGNORECASE)
+
+
+def read_file(
+    path: str, content: bytes | None = None, left_out: Counter[str] | None = None
+) -> list[tuple[str, Traces]]:
+    """Return the models of a file in PDB or mmCIF format, see ``read_pdb``.
+
+    Parameters
+    ----------
+    path : the file, "-" = standard input; its name in errors if there is content.
+    content : of the file, if it was read before (from an archive); compressed or not. None = read the file.
+    left_out : OUT the residues that are left out, by their name.
+
+    Raises FormatError at the first fault, RerankError if the file is mmCIF and gemmi is not installed.
+    """
+    data: Buffer = read_bytes(path) if content is None else inflated_bytes(content, path)
+    if is_mmcif(bytes(data[:4096]), path):
+        from rerank.formats.structures.mmcif import read_mmcif
+
+        return read_mmcif(bytes(data), shown(path), left_out)
+    return read_pdb(data, shown(path), left_out)
+
+
+def note_left_out(place: str, left_out: Counter[str]) -> None:
+    """Warn if residues were left out by ``read_file``."""
+    if left_out:
+        names = some([f"{name} {n} times" if n > 1 else name for name, n in sorted(left_out.items())])
+        what = f"{count(left_out.total(), 'residue')} of HETATM records with a CA atom"
+        note(f"{place}: {what} left out, no known amino acids ({names})")
+
+
+def is_mmcif(head: bytes, path: str) -> bool:
+    """Return whether a file is mmCIF: its first word is data_..., or its name says so and it has no atoms."""
+    if _BLOCK.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return True
+    return plain_suffix(path) in MMCIF_SUFFIXES and not re.search(rb"^(ATOM  |HETATM)", head, re.MULTILINE)
+
+
+def is_structure(head: bytes) -> bool:
+    """Return whether content that starts with ``head`` is of a structure.
+
+    In PDB format it has a line with an atom at the right columns, or starts as the files of the PDB or of
+    CASP do; mmCIF starts with a block and has items of it.
+    """
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if _ATOM.search(head) or head.startswith((b"HEADER    ", b"PFRMAT TS")):
+        return True
+    return bool(_BLOCK.match(head)) and (b"_atom_site." in head or b"_entry.id" in head)
+
 
 STRUCTURES = "PDB or mmCIF files, folders of them, or .tar archives of such folders"
 
@@ -47,23 +111,9 @@ class Structure(NamedTuple):
 def read_structures(path: str) -> list[Structure]:
     """Return the structures of a file, a folder or an archive; docs/formats.md has the rules.
 
-    Files of a folder that cannot be structures by their name are skipped with a note.
-
-    Parameters
-    ----------
-    path : "-" is standard input: a file or an archive.
-
-    Returns
-    -------
-    list of Structure
-        The items of a list are contiguous; lists and items are in the natural order of their names.
-
-    Raises
-    ------
-    FormatError
-        At the first fault of a file, or if there is no structure.
-    DataError
-        If two lists, or two items of a list, have the same name.
+    Files of a folder that cannot be structures by their name are skipped with a note. The items of a list are
+    contiguous; lists and items are in the natural order of their names. Raises FormatError at the first fault
+    of a file, or if there is no structure, DataError if two lists, or items of a list, have the same name.
     """
     skipped, left_out = list[str](), Counter[str]()
     lists: dict[str, list[Structure]] = {}
@@ -221,3 +271,47 @@ def _models(
     for name, trace in models:
         item_id = f"{stem}:{name}" if len(models) > 1 else stem
         yield Structure(list_id, item_id, trace, shown(place))
+
+
+def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False) -> CandidateLists:
+    """Return the lists with the structure of each item, see ``read_structures``.
+
+    Items without a structure have an empty one (an error under ``strict``), and structures without an item
+    are left out; both are counted in notes, and so are items that have the same ids. Raises ConfigError if
+    the lists have structures already, or lack ids, DataError if no item has a structure.
+    """
+    if lists.traces is not None:
+        raise ConfigError(f"{lists.source}: holds its own structures, so structures={path!r} cannot be given")
+    if lists.list_ids is None or lists.item_ids is None:
+        lacks = "lists" if lists.list_ids is None else "items"
+        hint = "" if lists.list_ids is None else "; --id-column NAME names a table's column of them"
+        raise ConfigError(
+            f"{lists.source}: has no ids of {lacks}, so structures={path!r} cannot be joined to its "
+            f"items{hint}"
+        )
+    found = read_structures(path)
+    places = {(one.list_id, one.item_id): i for i, one in enumerate(found)}
+    of_list = (lists.list_ids[i] for i in lists.list_index.tolist())
+    names = list(zip(of_list, lists.item_ids, strict=True))
+    doubled = len(names) - len(set(names))
+    if doubled:
+        counts = Counter(names)
+        again = next(k for k, name in enumerate(names) if counts[name] > 1)
+        what = f"{count(doubled, 'item')} with the ids of another, and so with the same structure"
+        note(f"{lists.source}: {what} (the first is {lists.place_of(again)})")
+    which = np.array([places.get(name, len(found)) for name in names], dtype=np.int64)
+    missing = np.flatnonzero(which == len(found))
+    if len(missing):
+        text = f"{count(len(missing), 'item')} of {lists.source} without a structure in {shown(path)}"
+        first = lists.place_of(int(missing[0]))
+        if len(missing) == lists.n_items:
+            other = f"list {found[0].list_id!r}, item {found[0].item_id!r}"
+            raise DataError(f"{text}, that is all: the first is {first}, the first structure {other}")
+        if strict:
+            raise DataError(f"{text}: the first is {first}")
+        note(f"{text} (the first is {first})")
+    unused = len(found) - len(np.unique(which[which < len(found)]))
+    if unused:
+        note(f"{shown(path)}: {count(unused, 'structure')} of {len(found)} without an item in {lists.source}")
+    empty = Traces(np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty((0, 3)), np.empty(0, np.uint8))
+    return lists.with_structures(traces=Traces.joined([*(one.trace for one in found), empty]).take(which))

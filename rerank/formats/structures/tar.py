@@ -43,11 +43,8 @@ def is_tar(head: bytes) -> bool:
 def files_of(path: str) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of each file of an archive ("-" = standard input), compressed or not.
 
-    Raises
-    ------
-    FormatError
-        If it is damaged or cut off, or holds something else than files and folders, paths that lead out of
-        it, or a file of more than 1 GiB.
+    Raises FormatError if it is damaged or cut off, or holds something else than files and folders, paths that
+    lead out of it, or a file of more than 1 GiB.
     """
     source = _Source(read_blocks(path), path)
     longer: str | None = None  # the name of the next file, if its header has no room for it

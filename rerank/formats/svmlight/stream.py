@@ -30,11 +30,10 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, require_dense
-from rerank.data.width import WIDE
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import BOM, strings_at
 from rerank.formats.common import absent_value
-from rerank.formats.feature_names import ColumnNames
+from rerank.formats.feature_columns import WIDE, ColumnNames
 from rerank.formats.svmlight.read import (
     first_item,
     looks_dense,
@@ -61,10 +60,7 @@ class _NotPlainError(Exception):
 def read_pieces(path: str, options: ReadOptions, given: ColumnNames | None) -> CandidateLists | None:
     """Return the lists of a file, None if it is small, standard input, or not plain.
 
-    Raises
-    ------
-    FormatError, DataError
-        If an archive is damaged, or there are fewer names than features.
+    Raises FormatError if an archive is damaged, DataError if there are fewer names than features.
     """
     if is_pipe(path) or options.classes or options.layout == "sparse" or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None

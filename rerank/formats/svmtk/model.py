@@ -14,9 +14,9 @@ from rerank.core.files.streams import atomic_write, read_head, shown
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.formats.base import ReadOptions
+from rerank.formats.builders import each_line
 from rerank.formats.common import finite, quoted
-from rerank.formats.growing import each_line
-from rerank.formats.svmtk.lines import Lines, named_trees
+from rerank.formats.svmtk.examples import Lines, named_trees
 from rerank.formats.svmtk.write import texts_of
 
 HEAD = b"SVM-light Version V5.01-TK-1.5"
@@ -34,24 +34,14 @@ _MOST_HEADER = 100
 
 @dataclass(frozen=True)
 class SvmtkModel:
-    """What a model file holds.
+    """What a model file holds."""
 
-    Attributes
-    ----------
-    parameters : the kernel's parameters by the letter of the option, such as "F", as text.
-    threshold : b; the value of an example is the sum over support vectors less b.
-    pairs : whether support vectors are pairs, as -W R and -V R take them.
-    support : the support vectors as one list of items; of pairs, candidate one and candidate two in turn.
-    coefficients : float64, alpha times y of each support vector.
-    n_documents : the number of training examples.
-    """
-
-    parameters: Mapping[str, str]
-    threshold: float
-    pairs: bool
-    support: CandidateLists
-    coefficients: Floats
-    n_documents: int = 0
+    parameters: Mapping[str, str]  # of the kernel, by the letter of the option, such as "F", as text
+    threshold: float  # b; the value of an example is the sum over support vectors less b
+    pairs: bool  # whether support vectors are pairs, as -W R and -V R take them
+    support: CandidateLists  # the support vectors as one list; of pairs, candidate one and two in turn
+    coefficients: Floats  # alpha times y of each support vector
+    n_documents: int = 0  # training examples
 
 
 def is_model(path: str) -> bool:
@@ -60,13 +50,7 @@ def is_model(path: str) -> bool:
 
 
 def read_model(path: str) -> SvmtkModel:
-    """Read a model file.
-
-    Raises
-    ------
-    FormatError
-        At the first bad line.
-    """
+    """Read a model file; raises FormatError at the first bad line."""
     source, lines = shown(path), each_line(path)
     first = next(lines, b"")
     if not _VERSION.match(first):

@@ -14,12 +14,12 @@ from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.width import WIDE
-from rerank.formats.brackets import bracket_strings
+from rerank.formats.builders import bracket_strings
 from rerank.formats.common import STORE, in_input_order, note
+from rerank.formats.feature_columns import WIDE
 from rerank.formats.svmlight.format import check_item_ids, indices_of, qids_of, rising
-from rerank.formats.svmtk.lines import NAMES, default_names, vector_names
-from rerank.formats.svmtk.scan import MARKERS
+from rerank.formats.svmtk.examples import NAMES, default_names, vector_names
+from rerank.formats.svmtk.lexer import MARKERS
 
 _MARKER = re.compile("|".join(map(re.escape, MARKERS)).encode())
 _VECTOR_NAME = re.compile(r"v([1-9][0-9]{0,5}):([1-9][0-9]{0,8})")
@@ -27,18 +27,11 @@ _VECTOR_NAME = re.compile(r"v([1-9][0-9]{0,5}):([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True)
 class Texts:
-    """What the lines of items are made of.
-
-    Attributes
-    ----------
-    trees, vectors : list of list of bytes
-        The trees of each item, and its vectors, without markers.
-    names : what the first line says before its first tree, empty if the trees have the names of the reader.
-    """
+    """The trees of each item and its vectors, without markers."""
 
     trees: list[list[bytes]]
     vectors: list[list[bytes]]
-    names: bytes
+    names: bytes  # before the first tree of the first line; b"" if the trees have the names of the reader
 
     @property
     def n_trees(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -10,13 +9,13 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write, plain_suffix
 from rerank.core.tables.spreadsheets import csv_row
-from rerank.data.column_roles import CLASSES
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.names import CLASSES
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
-from rerank.formats.table.columns import KNOWN
-from rerank.formats.table.read import read_table
+from rerank.formats.table.read import KNOWN, read_table
 
 _RESERVED = [name for names in KNOWN.values() for name in names]
 _ROWS = 1024
@@ -61,39 +60,39 @@ class Table(Format):
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         """Write rows in the order of the input, separated by tabs if the path ends in .tsv."""
-        _check(lists, path)
+        check_columns(lists, path)
+        for name, column in zip(lists.names(), lists.features.columns(), strict=True):
+            if lists.has_missing and np.all(np.isnan(column)):
+                raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {STORE}")
         names = lists.names()
         delimiter = "\t" if plain_suffix(path) == ".tsv" else ","
         items = in_input_order(lists)
-        list_index = lists.list_index
-        header = ["list"]
-        columns: list[Callable[[int], str]] = [lambda i: lists.list_id(int(list_index[i]))]
-        classes = lists.classes if has_classes(lists) else None
-        if classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None and names:
-            header, columns = [], []  # rows of examples need no list
-        for name, strings in (
-            ("id", lists.item_ids),
-            ("text", lists.texts),
-            ("answer", lists.answers),
-            ("label", classes),
-        ):
-            if strings is not None:
-                header.append(name)
-                columns.append(strings.__getitem__)
-        labels = lists.labels
-        if labels is not None:
-            header.append("label")
-        header += names
+        texts, labels = text_columns(lists), lists.labels
+        header = [*texts, *(["label"] if labels is not None else []), *names]
         with atomic_write(path) as file:
             file.write(_row(header, delimiter, path))
             for start in range(0, lists.n_items, _ROWS):
                 block = items[start : start + _ROWS]
                 values = lists.features.take(block).to_dense().tolist()
                 for item, row in zip(block.tolist(), values, strict=True):
-                    cells = [column(item) for column in columns]
+                    cells = [column[item] for column in texts.values()]
                     numbers = row if labels is None else [float(labels[item]), *row]
                     cells += ["" if number != number else repr(number) for number in numbers]
                     file.write(_row(cells, delimiter, path))
+
+
+def text_columns(lists: CandidateLists) -> dict[str, StringColumn]:
+    """Return the columns of texts, a string for each item, by name."""
+    classes = lists.classes if has_classes(lists) else None
+    found: dict[str, StringColumn] = {}
+    examples = classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None
+    if not (examples and lists.n_features):  # rows of examples need no list
+        ids = lists.list_ids
+        if ids is None:
+            ids = StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
+        found["list"] = ids.take(lists.list_index)
+    more = (("id", lists.item_ids), ("text", lists.texts), ("answer", lists.answers), ("label", classes))
+    return found | {name: column for name, column in more if column is not None}
 
 
 def has_classes(lists: CandidateLists) -> bool:
@@ -120,11 +119,3 @@ def check_columns(lists: CandidateLists, path: str) -> None:
     refuse_equal_ids(lists, "table", path)
     if lists.list_ids is not None and np.any(lists.list_ids.lengths() == 0):
         raise DataError(f"{path}: a table cannot hold an empty list id; {STORE}")
-
-
-def _check(lists: CandidateLists, path: str) -> None:
-    check_columns(lists, path)
-    if lists.has_missing:
-        for name, column in zip(lists.names(), lists.features.columns(), strict=True):
-            if np.all(np.isnan(column)):
-                raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {STORE}")

@@ -1,23 +1,277 @@
-"""Reading CSV and TSV: rows straight into growing arrays, and a closer look at those that do not fit."""
+"""Reading of CSV and TSV: roles of columns, text block by block, rows straight into growing arrays."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from rerank.core.errors import DataError, FormatError
+from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.files.streams import plain_suffix, shown
+from rerank.core.registry import did_you_mean
 from rerank.core.text import count
-from rerank.core.types import Floats, Index
+from rerank.core.types import Bytes, Floats, Index
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.names import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import NULLS, check_float32, in_list_order, note, quoted
-from rerank.formats.growing import Grouping, Rows, Strings
-from rerank.formats.table.columns import Fault, Numbers, roles_of
-from rerank.formats.table.source import Source
+from rerank.formats.builders import Grouping, Rows, Strings, whole_lines
+from rerank.formats.common import (
+    NULLS,
+    check_float32,
+    first_repeated,
+    in_list_order,
+    not_a_number,
+    note,
+    quoted,
+)
+from rerank.native.data._number import parse
 from rerank.native.formats._table import KINDS, read_rows
+
+# Names by which a column is found if the options name none; the first that the header has.
+KNOWN = {
+    "list_column": LISTS,
+    "label_column": ITEM_NAMES["label"],
+    "id_column": ITEM_NAMES["id"],
+    "text_column": ITEM_NAMES["text"],
+    "answer_column": ITEM_NAMES["answer"],
+}
+
+# The same for lists of examples: a target is a class there.
+KNOWN_OF_CLASSES = KNOWN | {
+    "list_column": tuple(name for name in LISTS if name not in CLASSES),
+    "label_column": CLASSES,
+}
+
+Fault = tuple[int, str, str]  # line, found, expected
+
+
+@dataclass
+class Roles:
+    """The positions of columns in a row."""
+
+    lists: int | None
+    label: int | None
+    id: int | None
+    text: int | None
+    answer: int | None
+    features: list[int]
+    left: list[str]  # other names of a role, and columns without a name, such as the index that pandas writes
+
+
+def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
+    """Return the role of each column and report those found by their names.
+
+    Raises FormatError if the header names a column twice, ConfigError if a column is absent.
+    """
+    known = KNOWN_OF_CLASSES if options.classes else KNOWN
+    place = {name: j for j, name in enumerate(header) if name}
+    nameless = sum(not name for name in header)
+    twice = first_repeated(filter(None, header))
+    if twice is not None:
+        name = list(filter(None, header))[twice]
+        raise FormatError(source, 1, f"two columns {quoted(name)}", "each column once")
+    given = {option: getattr(options, option) for option in KNOWN if getattr(options, option) is not None}
+    for option, name in given.items():
+        if name not in place:
+            flag = option.replace("_", "-")
+            raise ConfigError(f"{source}: no column {name!r} (--{flag}); {did_you_mean(name, place)}")
+    if len(set(given.values())) < len(given):
+        raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
+    free = [name for name in place if name not in given.values()]
+    found = {option: next((name for name in names if name in free), "") for option, names in known.items()}
+    found = {option: name for option, name in found.items() if name and option not in given}
+    chosen = {**given, **found}
+    if "list_column" not in chosen and not options.classes:
+        near = next((f" (is it {quoted(name)}?)" for name in free[:1000] if resembled(name, LISTS)), "")
+        expected = f"the name of the list's column by --list-column{near}"
+        raise FormatError(source, 1, f"no column named {', '.join(LISTS)}", expected)
+    if found:
+        note(f"{source}: by the header, {', '.join(f'{option}={name}' for option, name in found.items())}")
+    spare = {name for names in known.values() for name in names}
+    rest = [name for name in free if name not in found.values()]
+    note_resembling(source, (name for name in rest if name not in spare), known["list_column"])
+    left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
+    features = [place[name] for name in rest if name not in spare]
+    lists, label, item_id, text, answer = (place.get(chosen.get(option, "")) for option in KNOWN)
+    return Roles(lists, label, item_id, text, answer, features, left)
+
+
+def note_left_out(source: str, names: list[str]) -> None:
+    """Warn about columns that are no features."""
+    if names:
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        note(f"{source}: columns that are no features are left out: {', '.join(names[:20])}{more}")
+
+
+@dataclass
+class Numbers:
+    """What is known of a column of numbers; its first cell that is not blank decides whether it is one."""
+
+    name: str
+    place: int  # in a row
+    empty_line: int = 0  # the first line whose cell is blank, 0 = none
+    is_numeric: bool = False  # whether a cell was a number
+    text: Fault | None = None  # the cell that makes it a column of something else
+
+    def examine(self, cell: bytes, line: int) -> Fault | None:
+        """Look at a cell of a line; return a fault if it is not a number where others are."""
+        token = cell.strip()
+        value = parse(token) if token else 0.0
+        if self.text is not None or (value is not None and not math.isinf(value)):
+            return None
+        found, expected = not_a_number(token, f"column {quoted(self.name)} with")
+        fault = line, found, "a finite number or an empty cell"
+        damaged = not token.strip(b"\0 ")
+        if damaged or self.is_numeric or expected == "a finite number" or spells_number(token.decode()):
+            return fault
+        self.text = fault
+        return None
+
+
+_PADDING = 64  # zeros that kernels need after the text
+_QUOTED = re.compile(rb'"([^"]*+(?:""[^"]*+)*+)"')
+_PLAIN = {mark: re.compile(rb"[^\n\r" + mark + rb"]*") for mark in (b",", b"\t")}
+_LINE_END = re.compile(rb"\r*\n")
+OPEN = "a quote that is never closed"
+QUOTE = "text after a closing quote"
+RETURN = "a carriage return within a line"
+
+
+def split_row(text: bytes, mark: bytes) -> tuple[list[bytes], int, str]:
+    """Return the cells of the first row, where the next one starts, and the fault of the row, "" if none."""
+    cells: list[bytes] = []
+    at = 0
+    while True:
+        quoted = text[at : at + 1] == b'"'
+        found = (_QUOTED if quoted else _PLAIN[mark]).match(text, at)
+        if found is None:
+            return cells, at, OPEN
+        cells.append(found[1].replace(b'""', b'"') if quoted else found[0])
+        at = found.end()
+        end = text[at : at + 1]
+        if end not in (mark, b"\r", b"\n"):
+            return cells, at, QUOTE
+        if end != mark:
+            break
+        at += 1
+    line_end = _LINE_END.match(text, at)
+    return (cells, at, RETURN) if line_end is None else (cells, line_end.end(), "")
+
+
+class Source:
+    """A table's header and separator, and the text below it; raises FormatError if there is no header.
+
+    ``text``, uint8, are whole lines and 64 zeros; the next row starts at ``at``, which the caller moves on.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = shown(path)
+        self._blocks = whole_lines(path)
+        self._room = np.empty(0, dtype=np.uint8)
+        self._line = 1  # on which ``text`` starts
+        self._load(next(self._blocks, b""))
+        if not self.size:
+            raise FormatError(self.name, None, "an empty file", "a header of column names")
+        first, _, _ = self._rest().partition(b"\n")
+        if not first.strip():
+            raise FormatError(self.name, 1, "an empty line", "a header of column names")
+        self.delimiter = self._delimiter(path, first)
+        while (row := self.row()) is None:
+            pass
+        cells, end = row
+        self._check_utf8(self._rest()[:end])
+        self.header = [cell.decode() for cell in cells]
+        self.at = end
+        self._unchecked = self._rest()
+
+    @property
+    def size(self) -> int:
+        """The bytes of ``text`` without the padding."""
+        return len(self.text) - _PADDING
+
+    def _delimiter(self, path: str, header: bytes) -> bytes:
+        suffix = plain_suffix(path)
+        if suffix in (".csv", ".tsv"):
+            return b"," if suffix == ".csv" else b"\t"
+        found = [mark for mark in (b",", b"\t") if mark in header]
+        if len(found) != 1:
+            what = "commas and tabs" if found else "neither comma nor tab"
+            expected = "one of them (a suffix .csv or .tsv decides)"
+            raise FormatError(self.name, 1, f"{what} in the header", expected)
+        return found[0]
+
+    def more(self) -> bool:
+        """Return whether there is more text; the next block is read once this one is used up.
+
+        Raises FormatError if the text is not UTF-8.
+        """
+        if self.at == self.size:
+            self._line = self.line_of(self.at)
+            self._load(next(self._blocks, b""))
+        self._check_utf8(self._unchecked)
+        self._unchecked = b""
+        return self.size > 0
+
+    def row(self) -> tuple[list[bytes], int] | None:
+        """Return the cells of the next row and where the row after it starts.
+
+        None if more had to be read because its quotes go beyond ``text``. Raises FormatError if its cells are
+        not quoted as in CSV.
+        """
+        rest = self._rest()
+        cells, end, fault = split_row(rest, self.delimiter)
+        if not fault:
+            return cells, self.at + end
+        parts = [rest]
+        size = 0
+        while fault == OPEN and size < len(rest) and (block := next(self._blocks, b"")):
+            parts.append(block)
+            size += len(block)
+        line = self.line_of(self.at)
+        if not size:
+            raise FormatError(self.name, line, fault, "cells quoted as in CSV")
+        self._line = line
+        self._load(b"".join(parts))
+        return None
+
+    def line_of(self, offset: int) -> int:
+        """Return the line, from 1, that holds byte ``offset`` of ``text``."""
+        return self._line + int(np.count_nonzero(self.text[:offset] == 10))
+
+    def lines_of(self, offsets: Index) -> Index:
+        """Return the lines that hold these bytes."""
+        return self._line + np.searchsorted(np.flatnonzero(self.text[: self.size] == 10), offsets)
+
+    def _load(self, block: bytes) -> None:
+        """Make a block the text; its room is used again, so that pages are touched once."""
+        size = len(block)
+        if size + _PADDING > len(self._room):
+            self._room = np.empty(size + _PADDING, dtype=np.uint8)
+        self.text: Bytes = self._room[: size + _PADDING]
+        self.text[:size] = np.frombuffer(block, dtype=np.uint8)
+        self.text[size:] = 0
+        self.at = 0
+        self._unchecked = block
+
+    def _rest(self) -> bytes:
+        """The text from the next row on."""
+        return self.text[self.at : self.size].tobytes()
+
+    def _check_utf8(self, text: bytes) -> None:
+        try:
+            if not text.isascii():
+                text.decode()
+        except UnicodeDecodeError as error:
+            line = self.line_of(self.at) + text.count(b"\n", 0, error.start)
+            raise FormatError(self.name, line, "bytes that are not UTF-8", "text") from None
+
 
 _KIND, _PLACE, _BLANK, _CELLS, _NUMBERS = range(5)  # of a plan, see the kernel
 _ENTRIES = 6
@@ -110,7 +364,12 @@ class _Reader:
             for i in np.flatnonzero(~np.isnan(values[:, undecided]).all(axis=0)).tolist():
                 self.columns[undecided[i]].is_numeric = True
         if self.options.dtype == "float32":
-            self._narrow(values)
+            try:
+                check_float32(values.reshape(-1), self.source.name)
+            except DataError as error:  # of the first value that is too large
+                self.too_large = self.too_large or error
+            with np.errstate(over="ignore"):
+                self.values.more(len(values))[:] = values
         new = np.flatnonzero(self.plan[:, _BLANK] >= 0)
         if len(new):
             lines = self.source.lines_of(self.plan[new, _BLANK]).tolist()
@@ -118,15 +377,6 @@ class _Reader:
             for column in self.columns:
                 column.empty_line = first.get(column.place, column.empty_line)
             self.plan[new, _BLANK] = _KNOWN_BLANK
-
-    def _narrow(self, values: Floats) -> None:
-        """Put values into the matrix as float32, and keep the error of the first that is too large."""
-        try:
-            check_float32(values.reshape(-1), self.source.name)
-        except DataError as error:
-            self.too_large = self.too_large or error
-        with np.errstate(over="ignore"):
-            self.values.more(len(values))[:] = values
 
     def _keep_strings(self, lengths: Index, starts: Index, runs: Index) -> None:
         for i, strings in enumerate(self.strings.values()):
@@ -165,20 +415,19 @@ class _Reader:
         if not self.n_rows:
             self._give_places()
 
-    def _doubt(self, column: Numbers) -> Fault | None:
-        """Return the cell that makes it another column if most of the next ones are numbers (NA, 1, 2)."""
-        cells, numbers = self.plan[column.place, [_CELLS, _NUMBERS]].tolist()
-        return column.text if 2 * numbers > cells else None
-
     def finish(self) -> CandidateLists:
         """Return all lists; raises FormatError if a value is absent, or all are."""
         if not self.n_rows:
             raise FormatError(self.source.name, None, "a header alone", "a row at least")
-        fault = min(filter(None, map(self._doubt, self.features)), default=None)
+        # A cell makes a column one of text, but not if most of the next cells are numbers (NA, 1, 2).
+        counts = self.plan[[column.place for column in self.features]][:, [_CELLS, _NUMBERS]].tolist()
+        doubts = zip(self.features, counts, strict=True)
+        fault = min((c.text for c, (cells, n) in doubts if c.text and 2 * n > cells), default=None)
         if fault is not None:
             raise FormatError(self.source.name, *fault)
         self._check_missing()
-        self._note_left_out()
+        left = [quoted(column.name) for column in self.features if not column.is_numeric]
+        note_left_out(self.source.name, left + self.roles.left)
         offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
         if self.roles.lists is not None:
             offsets, list_ids, rows = self.grouping.finish()
@@ -219,13 +468,6 @@ class _Reader:
             found = f"an empty cell in column {quoted(first.name)}{others}"
             expected = f"a number ({NULLS} accepts empty cells)"
             raise FormatError(self.source.name, first.empty_line, found, expected)
-
-    def _note_left_out(self) -> None:
-        left = [quoted(c.name) for c in self.features if not c.is_numeric] + self.roles.left
-        if left:
-            more = f" and {len(left) - 20} more" if len(left) > 20 else ""
-            names = ", ".join(left[:20]) + more
-            note(f"{self.source.name}: columns that are no features are left out: {names}")
 
     def _matrix(self) -> Features:
         if self.too_large is not None:

@@ -1,20 +1,28 @@
-"""TREC runs: ``query Q0 document rank score tag``, one retrieved document per line; labels from qrels."""
+"""Formats of runs: TREC's six columns, MS MARCO's three, and JSON."""
 
 from __future__ import annotations
 
 import re
+from array import array
 from typing import ClassVar
 
 import numpy as np
 
-from rerank.core.errors import DataError
-from rerank.core.files.streams import atomic_write
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import atomic_write, shown
+from rerank.core.text import count
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.names import LISTS
 from rerank.formats.base import FORMATS, ReadOptions
-from rerank.formats.common import STORE, in_input_order, refuse_equal_ids
-from rerank.formats.trec.read import Run, ranks_in, read_run
-from rerank.formats.trec.runs import RunFormat
+from rerank.formats.builders import Strings, whole_lines
+from rerank.formats.common import STORE, in_input_order, not_a_number, note, quoted, refuse_equal_ids
+from rerank.formats.jsonl.format import holds_objects_only
+from rerank.formats.jsonl.schema import MisfitError
+from rerank.formats.trec.lines import EXPECTED, read_lines, read_nested
+from rerank.formats.trec.runs import Run, RunFormat, ranks_in, read_run, run_of
+from rerank.native.formats._trec import Scanner
 
 _FIELD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
 _LINE = re.compile(
@@ -95,3 +103,129 @@ def _check_ids(column: StringColumn, what: str, path: str) -> None:
         if _FIELD.fullmatch(column.bytes_at(i)) is None:
             found = f"the {what} id {column[i]!r} (empty, or a blank in it)"
             raise DataError(f"{path}: a run cannot hold {found}; {STORE}")
+
+
+_THREE_FIELDS = "three fields: query document rank, or query document score"
+_THREE_COLUMNS = re.compile(rb"[^ \t\r\n]+[ \t]+[^ \t\r\n]+[ \t]+[-+]?[0-9.][-+0-9.eE]*[ \t\r]*")
+RANK = "reciprocal-rank"  # the name of the feature
+SCORE = "score"
+
+
+@FORMATS.register("msmarco")
+class ThreeColumnRun(RunFormat):
+    """Reader of runs without scores, as for MS MARCO, and of those with scores but no ranks.
+
+    If every value of the third column is a whole number, they are ranks, and scores are 1 / rank: a document
+    that a run lacks has 0 in a fusion, less than any that it returned. Ranks are then distinct and begin at
+    1 in each query. Otherwise they are scores.
+    """
+
+    name: ClassVar[str] = "msmarco"
+    summary: ClassVar[str] = "runs of three columns, query document rank (or score), with qrels"
+    signs: ClassVar[tuple[bytes, ...]] = (b" ", b"\t")
+    columns: ClassVar[int | None] = 3
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        lines = [line for line in head.split(b"\n") if line.strip()]
+        whole = lines[:-1] or lines  # the last line may be cut off
+        header = {token.decode("latin-1").lower() for line in whole[:1] for token in line.split()[:2]}
+        return bool(whole) and header.isdisjoint(LISTS) and all(map(_THREE_COLUMNS.fullmatch, whole[:1000]))
+
+    @staticmethod
+    def read_run(path: str, options: ReadOptions) -> Run:
+        source = shown(path)
+
+        def words(text: bytes, line: int) -> FormatError:
+            fields = text.split()
+            if len(fields) != 3:
+                return FormatError(source, line, count(len(fields), "field"), _THREE_FIELDS)
+            return FormatError(source, line, *not_a_number(fields[2], "rank or score"))
+
+        scanner = Scanner(3, query=0, document=1, value=2, together=options.strict)
+        lines = read_lines(source, whole_lines(path), scanner, words)
+        run, ranked = run_of(lines, _THREE_FIELDS), lines.ranked
+        run.tag = RANK if ranked else SCORE
+        if ranked:
+            run.ranks = run.scores
+            _check_ranks(run)
+            run.scores = 1.0 / run.ranks
+            note(f"{source}: the third column is taken as ranks (all are whole numbers); scores are 1 / rank")
+        else:
+            run.ranks = ranks_in(run.offsets, run.scores).astype(np.float64)
+            note(f"{source}: the third column is taken as scores (not all are whole numbers)")
+        return run
+
+    def _write(self, lists: CandidateLists, path: str) -> None:
+        raise DataError(f"{path}: format msmarco is read only; write trec")
+
+
+def _check_ranks(run: Run) -> None:
+    """Raise FormatError unless the ranks of each query are distinct and begin at 1."""
+    index = np.repeat(np.arange(len(run.offsets) - 1), np.diff(run.offsets))
+    order = np.lexsort((run.ranks, index))
+    ranks = run.ranks[order]
+    first = np.zeros(len(ranks), dtype=bool)
+    first[run.offsets[:-1]] = True
+    before = np.append(0.0, ranks[:-1])
+    faults = np.flatnonzero(np.where(first, ranks != 1, ranks == before))
+    if len(faults):
+        k = int(faults[0])
+        rank, query = int(ranks[k]), quoted(run.queries[int(index[k])])
+        found = (
+            f"rank {rank} as the best of query {query}" if first[k] else f"rank {rank} twice in query {query}"
+        )
+        expected = (
+            "ranks 1, 2, ... of each query (scores need a decimal point in some line, or format trec; "
+            "judgements of three columns without a header are given by --qrels)"
+        )
+        raise FormatError(run.source, None, found, expected)
+
+
+@FORMATS.register("json-run", "mteb", "beir")
+class JSONRun(RunFormat):
+    """Reader of scores by query and document in one JSON object.
+
+    MTEB's predictions have subsets and splits around it, ``{subset: {split: {query: {document: score}}}}``,
+    beside ``mteb_model_meta``, whose model names the feature; ``subset`` chooses if there are several. The
+    first-best order is that of the scores, on ties that of the file.
+    """
+
+    name: ClassVar[str] = "json-run"
+    summary: ClassVar[str] = "runs as JSON {query: {document: score}}: MTEB, BEIR, ranx, pytrec_eval"
+    suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    signs: ClassVar[tuple[bytes, ...]] = (b"{",)
+    honours: ClassVar[frozenset[str]] = RunFormat.honours | {"subset"}
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return head.lstrip().startswith(b"{") and holds_objects_only(head)
+
+    @staticmethod
+    def read_run(path: str, options: ReadOptions) -> Run:
+        source = shown(path)
+        nested = read_nested(path, options.subset)
+        queries, documents, scores, lengths = [], Strings(), array("d"), array("q")
+        empty = 0
+        try:
+            for query, found, numbers in nested.each(truths=False):
+                if not found:
+                    empty += 1
+                    continue
+                queries.append(query)
+                documents.extend([document.encode() for document in found])
+                scores.extend(numbers)
+                lengths.append(len(found))
+        except MisfitError as misfit:
+            raise misfit.at(source, None) from None
+        if not queries:
+            raise FormatError(source, None, "no document of a run", EXPECTED)
+        if empty:
+            note(f"{source}: {count(empty, 'query has', 'queries have')} no document; left out")
+        offsets, values = offsets_of(lengths), np.frombuffer(scores)
+        ranks = ranks_in(offsets, values).astype(np.float64)
+        column = StringColumn.from_strings(queries)
+        return Run(source, nested.model or SCORE, offsets, column, documents.column(), values, ranks, None)
+
+    def _write(self, lists: CandidateLists, path: str) -> None:
+        raise DataError(f"{path}: format json-run is read only; write trec")

@@ -1,18 +1,23 @@
-"""Lines of a query, a document and one or two numbers, read by a kernel into columns."""
+"""What files of runs and judgements hold: lines read by a kernel into columns, or JSON of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rerank.core.errors import FormatError
+from rerank.core.files.streams import read_bytes, shown
 from rerank.core.types import AnyArray, Bytes, Floats, Index
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
-from rerank.formats.buffers import parts_of_lines
+from rerank.formats.buffers import BOM, parts_of_lines
 from rerank.formats.common import note_regrouped, quoted
+from rerank.formats.jsonl.read import parsed
+from rerank.formats.jsonl.schema import MisfitError, described, number_of, numbers_of
 from rerank.native.data._names import Names
 from rerank.native.formats._trec import Scanner
 
@@ -32,30 +37,15 @@ Words = Callable[[bytes, int], FormatError]
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The lines of a file that are not blank, up to the first fault.
-
-    Attributes
-    ----------
-    source : str
-    names : StringColumn
-        The different queries in order of first appearance.
-    documents : StringColumn (n)
-    numbers, ranks : float64 (n)
-        The ranks are the numbers if the lines have no others.
-    ranked : bool
-        Whether every number was written as a whole one.
-    others : Names
-        The different values of the field that was asked for.
-    fault : FormatError, optional
-    """
+    """The lines of a file that are not blank, up to the first fault."""
 
     source: str
-    names: StringColumn
+    names: StringColumn  # the different queries in order of first appearance
     documents: StringColumn
     numbers: Floats
-    ranks: Floats
-    ranked: bool
-    others: Names
+    ranks: Floats  # the numbers if the lines have no others
+    ranked: bool  # whether every number was written as a whole one
+    others: Names  # the different values of the field that was asked for
     fault: FormatError | None
     _queries: Index  # (k, 2): item, number of its query; one where another query begins
     _others: Index  # the same
@@ -109,14 +99,8 @@ class Lines:
     def refuse_repeated(self, offsets: Index, documents: StringColumn, rows: Index | None, word: str) -> None:
         """Raise FormatError at the first line with a document that an earlier line of its query has.
 
-        Parameters
-        ----------
-        offsets, rows
-            From ``groups``.
-        documents
-            Those of the lines in the order of ``rows``.
-        word
-            "in" or "for", before the query.
+        offsets, rows, documents : from ``groups``, and those of the lines in that order.
+        word : "in" or "for", before the query.
         """
         repeated = np.flatnonzero(documents.repeated(offsets))
         if len(repeated):
@@ -166,12 +150,7 @@ class _Parts:
 def read_lines(source: str, blocks: Iterable[bytes], scanner: Scanner, words: Words) -> Lines:
     """Return the lines of a file up to the first fault, which ``words`` puts into words.
 
-    Parameters
-    ----------
-    source : the file's name in errors.
-    blocks : its content, blocks of whole lines.
-    scanner : made for the form of the lines.
-    words : called with the bytes of the faulty line and its number.
+    ``blocks`` are whole lines of the file, ``scanner`` is made for their form.
     """
     parts = _Parts(scanner)
     fault = None
@@ -210,3 +189,92 @@ def column_of(names: Names) -> StringColumn:
     data, offsets = np.empty(names.n_bytes, dtype=np.uint8), np.empty(len(names) + 1, dtype=np.int64)
     names.copy_to(data, offsets)
     return StringColumn(data, offsets)
+
+
+META = "mteb_model_meta"
+EXPECTED = "a JSON object {query: {document: number}}, or MTEB's of subsets and splits around it"
+
+_MOST_SHOWN = 8
+_DEEPEST = 4  # subset, split, query, document
+
+
+@dataclass(frozen=True)
+class Nested:
+    """Numbers by query and document, and the name of the model that MTEB records for them, "" = none."""
+
+    numbers: dict[str, dict[str, Any]]
+    model: str
+
+    def each(self, truths: bool = True) -> Iterator[tuple[str, list[str], array[float]]]:
+        """Yield each query with its documents and their numbers; raises MisfitError if one is no number.
+
+        truths : whether true and false are numbers, 1 and 0, as labels are.
+        """
+        for query, found in self.numbers.items():
+            if type(found) is not dict:
+                raise MisfitError(query, described(found), EXPECTED)
+            values = list(found.values())
+            try:
+                numbers = numbers_of(values, query)
+            except MisfitError:  # again, with the document in the error
+                numbers = array("d", [number_of(value, f"{query}.{name}") for name, value in found.items()])
+            if not truths and bool in map(type, values):
+                name = next(name for name, value in found.items() if type(value) is bool)
+                raise MisfitError(f"{query}.{name}", described(found[name]), "a number")
+            yield query, list(found), numbers
+
+
+def read_nested(path: str, subset: str | None = None) -> Nested:
+    """Return the numbers in a JSON file; raises FormatError.
+
+    ``subset`` chooses the part of a file with several: a subset, a split, or ``subset/split``.
+    """
+    source = shown(path)
+    try:
+        value = parsed(bytes(read_bytes(path)).removeprefix(BOM), EXPECTED)
+        if type(value) is not dict:
+            raise MisfitError("", "an empty file" if value is None else described(value), EXPECTED)
+    except MisfitError as misfit:
+        raise misfit.at(source, None) from None
+    meta = value.pop(META, None)
+    name = meta.get("model_name") if type(meta) is dict else None
+    return Nested(_part_of(value, subset, source), name if type(name) is str else "")
+
+
+def _part_of(value: dict[str, Any], subset: str | None, source: str) -> dict[str, Any]:
+    """Return the numbers of one part of the file; raises FormatError if another number of parts match."""
+    depth = _depth(value)
+    if depth < 3:
+        if subset is not None:
+            raise FormatError(source, None, "no subsets", f"subset {quoted(subset)}")
+        return value
+    parts = {
+        "/".join(names): part for names, part in _parts(value, depth - 2) if type(part) is not dict or part
+    }
+    wanted = [name for name in parts if subset is None or subset in (name, *name.split("/"))]
+    if len(wanted) == 1:
+        return parts[wanted[0]]
+    names = ", ".join(map(quoted, list(parts)[:_MOST_SHOWN])) + (", ..." if len(parts) > _MOST_SHOWN else "")
+    expected = "one (--subset NAME)" if subset is None else f"one that {quoted(subset)} names (--subset)"
+    raise FormatError(source, None, f"the subsets {names}", expected)
+
+
+def _parts(value: dict[str, Any], levels: int) -> Iterator[tuple[list[str], Any]]:
+    """Yield what is so many levels further in, with its keys."""
+    for name, inner in value.items():
+        if levels == 1 or type(inner) is not dict:
+            yield [name], inner
+        else:
+            for names, part in _parts(inner, levels - 1):
+                yield [name, *names], part
+
+
+def _depth(value: Any, most: int = _DEEPEST) -> int:
+    """Return how many objects are around the first other value, ``most`` at most; 0 without such a value."""
+    if most == 0 or type(value) is not dict:
+        return 0
+    for inner in value.values():
+        depth = _depth(inner, most - 1)
+        if depth or type(inner) is not dict:
+            return depth + 1
+    return 0

@@ -10,9 +10,9 @@ from pydantic import field_validator
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
-from rerank.data.concordance import Concordance
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Concordance
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.discriminant.criterion import Criterion, Maximum
 from rerank.learners.discriminant.scatter import Scatter

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
-from rerank.data.bundles import bundle, worth_bundling
+from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.matrix import Features
 from rerank.learners.blocks import list_blocks
 from rerank.native.learners._loglinear import ListBlock, log_loss

@@ -13,8 +13,7 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.records import read_json
 from rerank.core.settings import setting
 from rerank.core.types import AnyArray, Floats
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.discriminant.discriminants import discriminant_vectors

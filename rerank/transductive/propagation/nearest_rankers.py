@@ -11,8 +11,7 @@ from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats, Index, Ints
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.native.transductive import _consensus
 from rerank.similarity.graph import nearest_in
 from rerank.transductive.adapting import Advance

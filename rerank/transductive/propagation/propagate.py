@@ -14,9 +14,8 @@ from rerank.core.errors import DataError, FitError
 from rerank.core.records import Record
 from rerank.core.text import count, some
 from rerank.core.types import AnyArray, Floats, Ints
-from rerank.data.features_only import without_labels
-from rerank.data.label_judge import label_judge
-from rerank.data.lists import CandidateLists
+from rerank.data.judge import label_judge
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.svm.ranksvm import RankSVM

@@ -16,9 +16,8 @@ from rerank.core.settings import setting, value_text
 from rerank.core.text import count
 from rerank.core.types import Floats, Mask
 from rerank.core.workers.tasks import capture_warnings
-from rerank.data.features_only import without_labels
-from rerank.data.label_judge import filled_labels, label_judge
-from rerank.data.lists import CandidateLists
+from rerank.data.judge import filled_labels, label_judge
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import Learner
 from rerank.learners.meta_learner import Base, MetaLearner
 from rerank.learners.tuning.restarts import shrunk, unit_vector

@@ -10,8 +10,7 @@ from reference.make import LAYOUTS
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.workers import parallel
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.experiment.importance import standardised_weights
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse

@@ -1,1 +1,0 @@
-"""Layouts of feature matrices; rerank/data/matrix.py offers them."""

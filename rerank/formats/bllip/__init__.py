@@ -1,1 +1,0 @@
-"""Feature files of BLLIP's reranker."""

@@ -1,1 +1,0 @@
-"""N-best parses with gold trees."""

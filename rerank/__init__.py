@@ -3,7 +3,7 @@
 >>> import rerank
 >>> features = [[0.0], [1.0], [3.0], [2.0], [5.0]]
 >>> lists = rerank.CandidateLists.from_arrays(features, [0, 1, 2, 0, 1], group=[2, 3])
->>> model = rerank.train(lists, learner="perceptron", rounds=10)
+>>> model = rerank.train(lists, learner="perceptron", epochs=10)
 >>> rerank.evaluate(lists, model.score(lists), ["RR", "P@1"])
 {'RR': 1.0, 'P@1': 1.0}
 

@@ -77,9 +77,9 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
     --------
     >>> from rerank.sklearn import Reranker
     >>> X, y, qid = [[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], [1, 1, 2, 2]
-    >>> reranker = Reranker("perceptron", rounds=5).fit(X, y, qid=qid)
+    >>> reranker = Reranker("perceptron", epochs=5).fit(X, y, qid=qid)
     >>> reranker
-    Reranker(rounds=5)
+    Reranker(epochs=5)
     >>> bool(reranker.score(X, y, qid=qid) == 1)
     True
     """
@@ -197,7 +197,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         learner = params.get("learner", self.learner)
         known = ["learner", "scoring", *_OF_TRAIN]
         kind = _learner(learner)
-        known += params if kind is None else kind.model_fields  # fit refuses an unknown learner
+        known += params if kind is None else kind.settings  # fit refuses an unknown learner
         for name in params:
             if name not in known and name not in self._settings():
                 raise RerankerError(

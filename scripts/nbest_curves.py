@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Perceptrons on real-valued labels: Shen & Joshi's curves (2005, section 7.2), Duh's Table 4.1 (2009).
 
-    RERANK_DATA=... python scripts/nbest_curves.py [--out DIR] [--sets syscomb-wmt10 ...] [--rounds N]
+    RERANK_DATA=... python scripts/nbest_curves.py [--out DIR] [--sets syscomb-wmt10 ...] [--epochs N]
 
 As in the paper, weights are learnt on the dev lists and watched on the test lists: Algorithm 2 with a
 dimension of its own for each candidate; best against rest, splitting and ordinal pairs. The paper's ranks are
 for lists of 1000: here split pairs are of ranks to 30 % and from 70 % of the longest list, ordinal ones of
 p, q with 2p < q and p + 2 % of it < q. Curves are written to DIR as TSV.
 
-Intervals are of resampled test lists. r(fall, gain) is the correlation over the rounds of log-loss fallen on
+Intervals are of resampled test lists. r(fall, gain) is the correlation over the epochs of log-loss fallen on
 dev and metric gained on test, which the paper reads off its figures; "together" is the share of the falls
 with which the metric did not worsen.
 
@@ -38,10 +38,10 @@ from rerank.data.labels import Quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.experiment.derive import with_quantised
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
+from rerank.models.predict import with_quantised
 from rerank.report.pair_counts import settings_of, standard_relations
 from rerank.report.runs import sparkline
 
@@ -95,7 +95,7 @@ def curves(task: Task, dev: CandidateLists, test: CandidateLists, asked: argpars
         for name, settings in settings_for(int(dev.lengths.max())).items()
     }
     base = found["best-rest, even"]
-    values = [("setting", "pairs", "rounds", "dev log-loss", "", f"test {task.metric}", "", "best", "at")]
+    values = [("setting", "pairs", "epochs", "dev log-loss", "", f"test {task.metric}", "", "best", "at")]
     claims = [("setting", "95 % interval", "less best-rest's", "r(fall, gain)", "95 % interval", "together")]
     for name, curve in found.items():
         write_curve(curve, task.metric, Path(asked.out) / f"{task.name}.{name.replace(', ', '-')}.tsv")
@@ -107,7 +107,7 @@ def curves(task: Task, dev: CandidateLists, test: CandidateLists, asked: argpars
 
 
 def value_cells(curve: Curve) -> tuple[str, str, str, str, str, str, str, str]:
-    """Pairs, rounds, log-loss as bars and from first to last, the metric as bars, at the end, at its best."""
+    """Pairs, epochs, log-loss as bars and from first to last, the metric as bars, at the end, at its best."""
     best = int(np.argmax(curve.better * curve.value))
     return (
         str(curve.pairs),
@@ -136,7 +136,7 @@ def claim_cells(curve: Curve, base: Curve) -> tuple[str, str, str, str, str]:
 
 def learner_for(asked: argparse.Namespace, **settings: Any) -> Perceptron:
     """Algorithm 2 with what was asked for on the command line."""
-    common = {name: getattr(asked, name) for name in ("tau", "rounds", "average", "dimension", "seed")}
+    common = {name: getattr(asked, name) for name in ("tau", "epochs", "average", "dimension", "seed")}
     return Perceptron(**{**common, **settings})
 
 
@@ -206,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", default=os.environ.get("RERANK_DATA"), help="folder of the sets")
     parser.add_argument("--sets", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--out", default="curves", metavar="DIR", help="folder for the curves [curves]")
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--tau", type=float, default=1.0)
     parser.add_argument("--dimension", type=float, default=1.0, help="of the curves")
     parser.add_argument("--average", choices=("last", "average"), default="last", help="of the curves")

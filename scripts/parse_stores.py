@@ -19,7 +19,7 @@ import numpy as np
 
 import rerank
 from rerank import DataError
-from rerank.experiment.features import parse_files
+from rerank.features.parse_stores import parse_features
 
 PARTS = ("train", "dev", "test")
 FEATURES = ("our", "bllip")
@@ -37,7 +37,7 @@ def make_stores(data: Path, folder: Path) -> None:
     for part, store in stores["trees"].items():
         source = data / "parse-nbest" / part
         rerank.save(rerank.load(f"{source}.nbest.gz", "parses", ids=f"{source}.ids"), str(store))
-    parse_files([str(store) for store in stores["trees"].values()], str(folder / "our"))
+    parse_features([str(store) for store in stores["trees"].values()], str(folder / "our"))
     names = str(data / "parse-bllip" / "features.txt.gz")
     for part in PARTS:
         ours = rerank.load(stores["our"][part])

@@ -120,7 +120,7 @@ def points_of(name: str, panel: Panel, figure: Figure) -> Iterator[Point]:
             judge = parse("nDCG-exp").prepare(test)
             for ties in figure.ties:
                 for curve, settings in panel.curves.items():
-                    common = {"rounds": 1, "average": "last", "shuffle": False, "ties": ties}
+                    common = {"epochs": 1, "average": "last", "shuffle": False, "ties": ties}
                     model = Predtron(**{**common, **settings}).fit(train)
                     loss = 1.0 - value_of(judge, model.score_aligned(test))
                     found.setdefault((ties, curve, x), []).append(loss)
@@ -131,10 +131,10 @@ def points_of(name: str, panel: Panel, figure: Figure) -> Iterator[Point]:
 def smaller(figure: Figure) -> Figure:
     """The figure for --quick."""
     panels = {
-        name: panel.model_copy(update={"values": [panel.values[0], panel.values[1]]})
+        name: panel.with_settings(values=[panel.values[0], panel.values[1]])
         for name, panel in figure.panels.items()
     }
-    return figure.model_copy(update={"repetitions": 2, "test_lists": 20, "panels": panels})
+    return figure.with_settings(repetitions=2, test_lists=20, panels=panels)
 
 
 def table(points: Sequence[Point], figure: Figure) -> list[str]:

@@ -13,8 +13,8 @@ FUNCTIONS = [
     name
     for name in rerank.__all__
     if inspect.isfunction(getattr(rerank, name))
-    and not name.endswith(("_file", "_files", "_from", "_of"))
-    and name not in {"ablation", "default_metrics", "export_weights", "fit", "import_weights"}
+    and not name.endswith(("_files", "_from", "_of"))
+    and name not in {"ablation", "default_metrics", "fit"}
     and name not in {"make_learner", "read_experiment", "read_run"}
 ]
 CLASSES = [name for name in rerank.__all__ if inspect.isclass(getattr(rerank, name))]

@@ -62,7 +62,7 @@ def test_the_example_runs():
 @pytest.mark.parametrize(
     "data", [X, X.astype(np.float32), FRAME, csr_array(X)], ids=["f8", "f4", "frame", "csr"]
 )
-@pytest.mark.parametrize("settings", [{}, {"scaling": "list-zscore", "rounds": 3, "seed": 5}])
+@pytest.mark.parametrize("settings", [{}, {"scaling": "list-zscore", "epochs": 3, "seed": 5}])
 def test_the_model_is_that_of_train(data, settings):
     if settings and isinstance(data, csr_array):
         settings = {**settings, "scaling": "zscore"}
@@ -78,21 +78,21 @@ def test_the_model_is_that_of_train(data, settings):
 def test_group_and_weights_of_lists():
     order = np.argsort(QID, kind="stable")
     sizes = np.full(12, 6)
-    by_group = Reranker(rounds=4).fit(X[order], Y[order], group=sizes, sample_weight=WEIGHTS[order])
-    by_qid = Reranker(rounds=4).fit(X[order], Y[order], qid=QID[order], sample_weight=WEIGHTS[order])
+    by_group = Reranker(epochs=4).fit(X[order], Y[order], group=sizes, sample_weight=WEIGHTS[order])
+    by_qid = Reranker(epochs=4).fit(X[order], Y[order], qid=QID[order], sample_weight=WEIGHTS[order])
     lists = rerank.CandidateLists.from_arrays(X[order], Y[order], group=sizes)
-    expected = rerank.train(lists, rounds=4, list_weights=WEIGHTS[order][::6])
+    expected = rerank.train(lists, epochs=4, list_weights=WEIGHTS[order][::6])
     for found in (by_group, by_qid):
         assert np.array_equal(found.predict(X), expected.score(rerank.CandidateLists.from_arrays(X)))
     assert by_group.score(X[order], Y[order], group=sizes) == by_qid.score(X[order], Y[order], qid=QID[order])
 
 
 def test_parameters_clones_and_pickles():
-    reranker = Reranker("perceptron", rounds=3).set_params(seed=4, scoring="RR")
-    assert reranker.get_params() == {"learner": "perceptron", "scoring": "RR", "rounds": 3, "seed": 4}
+    reranker = Reranker("perceptron", epochs=3).set_params(seed=4, scoring="RR")
+    assert reranker.get_params() == {"learner": "perceptron", "scoring": "RR", "epochs": 3, "seed": 4}
     again = clone(reranker)
     assert again.get_params() == reranker.get_params()
-    assert repr(again) == "Reranker(rounds=3, scoring='RR', seed=4)"
+    assert repr(again) == "Reranker(epochs=3, scoring='RR', seed=4)"
     assert again._repr_html_()
     fitted = again.fit(FRAME, Y, qid=QID)
     loaded = pickle.loads(pickle.dumps(fitted))  # noqa: S301
@@ -105,23 +105,23 @@ def test_parameters_clones_and_pickles():
 def test_searches_pass_the_lists_on():
     with sklearn.config_context(enable_metadata_routing=True):
         reranker = Reranker("perceptron").set_fit_request(qid=True).set_score_request(qid=True)
-        search = GridSearchCV(reranker, {"rounds": [1, 5]}, cv=GroupKFold(3))
+        search = GridSearchCV(reranker, {"epochs": [1, 5]}, cv=GroupKFold(3))
         search.fit(X, Y, groups=QID, qid=QID)
         values = cross_val_score(
-            reranker.set_params(rounds=5), X, Y, cv=GroupKFold(3), params={"qid": QID, "groups": QID}
+            reranker.set_params(epochs=5), X, Y, cv=GroupKFold(3), params={"qid": QID, "groups": QID}
         )
     assert search.cv_results_["mean_test_score"][1] == pytest.approx(values.mean())
     folds = GroupKFold(3).split(X, Y, QID)
     expected = []
     for train, test in folds:
-        model = rerank.train(rerank.CandidateLists.from_arrays(X[train], Y[train], qid=QID[train]), rounds=5)
+        model = rerank.train(rerank.CandidateLists.from_arrays(X[train], Y[train], qid=QID[train]), epochs=5)
         lists = rerank.CandidateLists.from_arrays(X[test], Y[test], qid=QID[test])
         expected.append(rerank.evaluate(lists, model.score(lists), "nDCG@10")["nDCG@10"])
     assert values.tolist() == pytest.approx(expected)
-    pipeline = make_pipeline(MinMaxScaler(), Reranker(rounds=3)).fit(X, Y, reranker__qid=QID)
+    pipeline = make_pipeline(MinMaxScaler(), Reranker(epochs=3)).fit(X, Y, reranker__qid=QID)
     assert pipeline.predict(X).shape == (len(X),)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(MinMaxScaler(), Reranker(rounds=3).set_fit_request(qid=True))
+        pipeline = make_pipeline(MinMaxScaler(), Reranker(epochs=3).set_fit_request(qid=True))
         pipeline[-1].set_score_request(qid=True)
         found = cross_val_score(pipeline, X, Y, cv=GroupKFold(3), params={"qid": QID, "groups": QID})
     assert np.isfinite(found).all()
@@ -129,7 +129,7 @@ def test_searches_pass_the_lists_on():
 
 def test_a_search_that_loses_the_lists_is_an_error():
     """Without routing, scikit-learn passes qid to fit alone: the score would be that of a single list."""
-    search = GridSearchCV(Reranker(), {"rounds": [1]}, cv=GroupKFold(3), error_score="raise")
+    search = GridSearchCV(Reranker(), {"epochs": [1]}, cv=GroupKFold(3), error_score="raise")
     with pytest.raises(ValueError, match=r"score: fit was given lists; give qid, in cross-validation by"):
         search.fit(X, Y, groups=QID, qid=QID)
 
@@ -141,8 +141,8 @@ def test_a_search_that_loses_the_lists_is_an_error():
             lambda: Reranker("ranksmv").fit(X, Y, qid=QID),
             "unknown learner 'ranksmv'; did you mean 'ranksvm'?",
         ),
-        (lambda: Reranker(ronds=3).fit(X, Y, qid=QID), "unknown setting 'ronds'; did you mean 'rounds'?"),
-        (lambda: Reranker().set_params(ronds=3), "unknown setting 'ronds'; did you mean 'rounds'?"),
+        (lambda: Reranker(epochz=3).fit(X, Y, qid=QID), "unknown setting 'epochz'; did you mean 'epochs'?"),
+        (lambda: Reranker().set_params(epochz=3), "unknown setting 'epochz'; did you mean 'epochs'?"),
         (
             lambda: Reranker().fit(X, Y.astype("datetime64[s]"), qid=QID),
             "y must be numbers: found",
@@ -187,9 +187,9 @@ def test_mistakes_are_errors_of_one_line(use, message):
 
 def test_rows_without_lists_and_columns_that_leak_are_reported():
     with pytest.warns(DataNote, match="all 72 rows are one list, as neither qid nor group is given"):
-        Reranker(rounds=1).fit(X, Y)
+        Reranker(epochs=1).fit(X, Y)
     with pytest.warns(DataNote, match="features have names of lists or labels: 'label'; are they meant"):
-        Reranker(rounds=1).fit(FRAME.assign(label=RNG.normal(size=72)), Y, qid=QID)
+        Reranker(epochs=1).fit(FRAME.assign(label=RNG.normal(size=72)), Y, qid=QID)
     with pytest.warns(DataNote, match="'qid'"):
         rerank.CandidateLists.from_arrays(FRAME.assign(qid=1), Y, qid=QID)
     with pytest.raises(NotFittedError):

@@ -35,7 +35,7 @@ def append(
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
     """
     from rerank.core.errors import ConfigError
-    from rerank.experiment.converting import append_file
+    from rerank.formats.convert import append as append_to
 
     named: dict[str, str] = {}
     for typed in columns:
@@ -45,4 +45,4 @@ def append(
         if name in named:
             raise ConfigError(f"feature {name!r} is given twice")
         named[name] = path
-    append_file(data, named, out, to, reading=reading)
+    append_to(data, named, out, to, reading=reading)

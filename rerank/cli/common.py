@@ -21,7 +21,7 @@ from rerank.cli.typed import quick
 from rerank.core.errors import RerankError
 from rerank.core.files.inputs import inputs_opened_once
 from rerank.core.progress import Tracker, step
-from rerank.core.tables.spreadsheets import guarding
+from rerank.core.tables.data import guarding
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -37,7 +37,9 @@ def convert(
     \b
     rerank convert train.txt.gz train.store
     """
-    from rerank.experiment.converting import convert_file
+    from rerank.formats.base import format_for
+    from rerank.formats.convert import save
+    from rerank.formats.sources import size_of
 
-    made = convert_file(data, out, to, reading=reading)
-    inform(f"{made.size()} to {out} ({made.format})")
+    made = save(data, out, to, reading=reading)
+    inform(f"{size_of(made)} to {out} ({to or format_for(out)})")

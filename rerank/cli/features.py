@@ -57,11 +57,13 @@ def consensus(
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
     from rerank.core.text import count
-    from rerank.experiment.features import consensus_file
+    from rerank.features.consensus import consensus_features
+    from rerank.formats.base import format_for
 
-    made = consensus_file(data, by, out, to, statistic=statistic, jobs=jobs, cluster=cluster, reading=reading)
-    items = count(made.lists.n_items, "item")
-    inform(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
+    options = {"statistic": statistic, "jobs": jobs, "cluster": cluster, "reading": reading}
+    made = consensus_features(data, by, out, to, **options)
+    items = count(made.n_items, "item")
+    inform(f"{items} with {count(len(by), 'further feature')} to {out} ({to or format_for(out)})")
 
 
 @app.add("parse")
@@ -126,12 +128,11 @@ def parse(
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
     from rerank.core.text import count
-    from rerank.experiment.features import parse_files
-    from rerank.report import tree_features
+    from rerank.features.parse_stores import parse_features, type_lines
 
     typed = {"types": types, "closed_class": closed_class, "left_out": left_out}
     words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}
-    made = parse_files(
+    made = parse_features(
         [train, *(apply or [])],
         out,
         settings={"cutoff": cutoff, "values": values, **words},
@@ -142,7 +143,7 @@ def parse(
         cluster=cluster,
         reading=reading,
     )
-    print("\n".join(tree_features.type_lines(made.chosen)))
+    print("\n".join(type_lines(made.chosen)))
     for one in made.stores:
         share = 100 * one.unknown / max(1, one.known + one.unknown)
         size = f"{count(one.lists, 'list')}, {count(one.items, 'item')}, {one.values} values"
@@ -186,9 +187,11 @@ def qa(
     rerank features qa results.txt --questions questions.txt --passages answers.txt --most 15 \
       --tagger hanta --out train.store
     """
-    from rerank.experiment.questions import qa_file
+    from rerank.features.qa.features import qa_features
+    from rerank.formats.base import format_for
+    from rerank.formats.sources import size_of
 
-    made = qa_file(data, out, to, questions=questions, passages=passages, settings=given, reading=reading)
-    for line in made.made.statistics.lines(made.settings):
+    made = qa_features(data, given, out, to, questions=questions, passages=passages, reading=reading)
+    for line in made.statistics.lines(made.settings):
         inform(line)
-    inform(f"{made.written.size()} to {out} ({made.written.format})")
+    inform(f"{size_of(made.lists)} to {out} ({to or format_for(out)})")

@@ -62,9 +62,8 @@ def weights(
     """
     from dataclasses import asdict
 
-    from rerank.experiment.importance import standardised_weights
-    from rerank.experiment.outputs import check_outputs
-    from rerank.experiment.sources import inputs_of
+    from rerank.formats.sources import check_outputs, inputs_of
+    from rerank.models.importance import standardised_weights
     from rerank.report import importance
 
     check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
@@ -125,9 +124,8 @@ def permute(
     rerank importance permute model test.store --metric PARSEVAL --group 'Rule*' --group 'Heads*'
     """
     from rerank.core.errors import ConfigError
-    from rerank.experiment.importance import permutation_importance
-    from rerank.experiment.outputs import check_outputs
-    from rerank.experiment.sources import inputs_of
+    from rerank.formats.sources import check_outputs, inputs_of
+    from rerank.models.importance import permutation_importance
     from rerank.report import importance
 
     if metric is None:
@@ -187,7 +185,7 @@ def ablate(
     \b
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
     """
-    from rerank.experiment.outputs import check_outputs
+    from rerank.formats.sources import check_outputs
     from rerank.report import importance
     from rerank.training.ablation import ablation_files
     from rerank.training.config import read_config

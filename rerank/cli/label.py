@@ -63,7 +63,9 @@ def label(
     rerank label models/T0953 --native T0953.pdb --metric GDT
     rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
     """
-    from rerank.experiment.converting import label_file
+    from rerank.metrics import labelling
 
-    made = label_file(data, metric, out, to, per_item=per_item, jobs=jobs, reading=reading)
-    inform(made.spread())
+    if out is None and per_item is None:
+        per_item = "-"
+    made = labelling.label(data, metric, out, to, per_item=per_item, jobs=jobs, reading=reading)
+    inform(labelling.spread_of(made, metric[0]))

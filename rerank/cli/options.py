@@ -10,10 +10,9 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import typer
-from pydantic.fields import FieldInfo
 
 from rerank.cli.completing import completion_of
-from rerank.core.settings import Settings, flags_of, usage_of
+from rerank.core.settings import Field, Settings
 from rerank.data.reading import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,7 +38,7 @@ def _with_options(function: F, owner: type[Settings], name: str, make: Callable[
     """
     signature = inspect.signature(function, eval_str=True)
     options = [one for one in options_of(owner).items() if one[1].name not in signature.parameters]
-    added = dict(sorted(options, key=lambda option: option[1].name in Reading.model_fields))
+    added = dict(sorted(options, key=lambda option: option[1].name in Reading.settings))
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in signature.parameters.values()
@@ -66,9 +65,9 @@ def options_of(owner: type[Settings], section: str = "") -> dict[str, inspect.Pa
     """
     found: dict[str, inspect.Parameter] = {}
     own_first = dict.fromkeys(name for base in owner.__mro__ for name in getattr(base, "__annotations__", ()))
-    for name in filter(owner.model_fields.__contains__, own_first):
-        field = owner.model_fields[name]
-        kind = field.annotation
+    for name in filter(owner.settings.__contains__, own_first):
+        field = owner.settings[name]
+        kind = field.kind
         if isinstance(kind, type) and issubclass(kind, Settings):
             found |= options_of(kind, f"{section}{name}.")
         elif get_origin(kind) is not dict:
@@ -83,25 +82,24 @@ def options_of(owner: type[Settings], section: str = "") -> dict[str, inspect.Pa
 
 def _group(owner: type[Settings], name: str) -> str:
     """The heading of a setting: its own, or that of the class that declares it."""
-    own = usage_of(owner.model_fields[name]).group
+    own = owner.settings[name].group
     declaring = next(base for base in owner.__mro__ if name in inspect.get_annotations(base))
     heading: str = declaring.help_group if own is None else own  # type: ignore[attr-defined]
     return heading
 
 
-def _annotation(name: str, field: FieldInfo, group: str) -> Any:
+def _annotation(name: str, field: Field, group: str) -> Any:
     """The type and flags of an option; None = not typed. Values are checked where they are used."""
-    kinds = _alternatives(field.annotation)
-    usage = usage_of(field)
-    flags = flags_of(name, field)
-    text = f"{(field.description or '').removesuffix('.')}."
+    kinds = _alternatives(field.kind)
+    flags = field.flags
+    text = f"{field.help.removesuffix('.')}."
     text = text[0].upper() + text[1:]
     if bool in kinds:
         return Annotated[bool | None, typer.Option(*flags, help=text, rich_help_panel=group)]
     choices = [str(choice) for kind in kinds for choice in _choices(kind)]
     more: dict[str, Any] = {"rich_help_panel": group, "autocompletion": completion_of(name, choices)}
-    metavar = usage.metavar or "|".join(choices)
-    metavar = metavar or ("N" if int in kinds else "FILE" if usage.path else "NAME")
+    metavar = field.metavar or "|".join(choices)
+    metavar = metavar or ("N" if int in kinds else "FILE" if field.path else "NAME")
     if any(get_origin(kind) is tuple for kind in kinds):
         option = typer.Option(*flags, metavar=metavar, help=f"{text} Repeatable.", **more)
         return Annotated[list[str] | None, option]

@@ -67,12 +67,12 @@ def write(
         sys.stdout.writelines(f"{visible(line)}\n" for line in lines or ())
         return
     from rerank.core.files.streams import write_lines
-    from rerank.core.tables import output_format as forms
-    from rerank.core.tables.record import to_json
+    from rerank.core.tables.data import to_json
+    from rerank.core.tables.display import sheets_text
 
     if form == "json":
         content = to_json(record())
     else:
         parts = [data()] if form == "csv" and data is not None else sheets()
-        content = forms.sheets_text(parts, form, notes)
+        content = sheets_text(parts, form, notes)
     write_lines("-", [content.removesuffix("\n")])

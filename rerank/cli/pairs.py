@@ -44,8 +44,8 @@ def pairs(
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
     from rerank.core.tables.text import sheet_lines
-    from rerank.experiment.predicting import count_pairs
     from rerank.report import pair_counts
+    from rerank.report.pair_counts import count_pairs
 
     schemes = count_pairs(data, relation or [], quantise or [], reading=reading)
     sheet = pair_counts.pair_sheet(schemes)

@@ -99,13 +99,13 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank.core.text import count
-    from rerank.experiment.predicting import predict_file
+    from rerank.models import predict as predicting
 
-    found = predict_file(
+    found = predicting.predict(
         model,
         data,
-        out,
-        as_=as_,
+        as_,
+        out=out,
         tag=tag,
         keep_margin=keep_margin,
         transductive_report=transductive_report,

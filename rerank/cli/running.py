@@ -14,7 +14,7 @@ from rerank.cli.common import EXIT_NO, ClusterAddress, Jobs, inform, say, verb
 def run(
     config: Annotated[
         str,
-        typer.Argument(metavar="CONFIG", help="A YAML file with learners: (or with numbers: to regenerate)."),
+        typer.Argument(metavar="CONFIG", help="A YAML file with learners:."),
     ],
     out: Annotated[
         str | None,
@@ -70,18 +70,8 @@ def run(
     """
     from rerank.core.errors import ConfigError
     from rerank.experiments.overview import Overview
-    from rerank.experiments.reproducing import is_reproduction
     from rerank.experiments.run import run as run_experiment
-    from rerank.training.config import yaml_values
 
-    if is_reproduction(yaml_values(config)):
-        others = {"--models": models, "--shard": shard, "--cluster": cluster}
-        others |= {"--dry-run": dry_run, "--list": list_}
-        for name, given in others.items():
-            if given:
-                raise ConfigError(f"{name}: not used with numbers:, found in {config}")
-        _regenerate(config, out, jobs, task, status)
-        return
     asked = [
         name for name, given in (("--dry-run", dry_run), ("--list", list_), ("--status", status)) if given
     ]
@@ -108,31 +98,4 @@ def run(
     for line in summary.lines():
         inform(line)
     if summary.failed:
-        raise typer.Exit(EXIT_NO)
-
-
-def _regenerate(config: str, out: str | None, jobs: int | None, task: int | None, status: bool) -> None:
-    """Print the numbers of a text beside what is found again."""
-    import os
-    import sys
-    from pathlib import Path
-
-    from rerank.core.errors import ConfigError
-    from rerank.experiments.reproducing import read_reproduction, reproduce
-    from rerank.report.reproduction import print_reproduction
-
-    reproduction = read_reproduction(config)
-    steps = list(reproduction.steps)
-    if status and (jobs is not None or task is not None):
-        raise ConfigError(
-            f"--{'jobs' if task is None else 'task'}: not used with --status, which runs nothing"
-        )
-    if task is not None:
-        if not 1 <= task <= len(steps):
-            raise ConfigError(f"--task: found {task}, expected 1 to {len(steps)}")
-        steps = steps[task - 1 : task]
-    folder = os.path.join("runs", Path(config).stem) if out is None else out
-    rows = reproduce(reproduction, folder, jobs, [] if status else steps)
-    print_reproduction(rows, sys.stdout)
-    if not all(row.good for row in rows):
         raise typer.Exit(EXIT_NO)

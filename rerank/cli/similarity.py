@@ -97,11 +97,11 @@ def similarity(
     rerank similarity train.txt test.txt --kernel list --components 5 --out alike --figure map.svg
     rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out alike
     """
-    from rerank.experiments.similarity import similarity_files
+    from rerank.similarity.compare import list_similarity
     from rerank.training.config import settings_of
 
     settings = settings_of(set_ or [], {"components": components})
-    found = similarity_files(
+    found = list_similarity(
         data,
         kernel,
         out,
@@ -114,4 +114,4 @@ def similarity(
         cluster=cluster,
         reading=reading,
     )
-    write(as_, found.summary_lines, found.as_json, found.sheets, data=found.alike_sheet)
+    write(as_, found.lines, found.as_json, found.sheets, data=found.alike_sheet)

@@ -38,8 +38,11 @@ def split(
     \b
     rerank split all.letor --part train=0.8 --part dev=0.1 --part test=0.1 --out parts
     """
-    from rerank.experiment.converting import split_file
+    import os
 
-    written = split_file(data, out, parts=part or [], folds=folds, seed=seed, suffix=suffix, reading=reading)
-    for made in written:
-        inform(f"{made.path}: {made.size()}")
+    from rerank.formats import convert
+    from rerank.formats.sources import size_of
+
+    parts = convert.split(data, part or (), folds=folds, seed=seed, out=out, suffix=suffix, reading=reading)
+    for name, lists in parts.items():
+        inform(f"{os.path.join(out, name + suffix)}: {size_of(lists)}")

@@ -1,6 +1,6 @@
 """What was typed, as values: plain texts and numbers at once, everything else by typer.
 
-Typer builds a model of pydantic for each option of a verb, which takes longer than the verb on a few lines.
+Typer builds a converter for each option of a verb, which takes longer than the verb on a few lines.
 """
 
 from __future__ import annotations

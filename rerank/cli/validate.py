@@ -26,14 +26,13 @@ def validate(
     rerank validate train.txt
     """
     from rerank.core.errors import FormatError
-    from rerank.experiment.predicting import validate_file
-    from rerank.report.contents import Contents
+    from rerank.report import contents as report
 
     try:
-        contents = validate_file(data, reading=reading)
+        contents = report.validate(data, reading=reading)
         lines = contents.lines()
     except FormatError as error:
-        contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
+        contents, lines = report.Contents([], [], [str(error)]), [f"fault  {error}"]
     write(as_, lambda: lines, contents.as_json, lambda: [contents.sheet()])
     if contents.faults:
         raise typer.Exit(EXIT_NO)

@@ -80,14 +80,14 @@ def weigh_lists(
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
     from rerank.core.tables.sheet import facts_sheet
-    from rerank.core.tables.table import facts
-    from rerank.experiments.list_weights import weigh_lists_files
+    from rerank.core.tables.text import facts
     from rerank.report.list_weights import weighing_facts
+    from rerank.training import list_weights
     from rerank.training.config import settings_of
 
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
     settings = settings_of(set_ or [], own)
-    found = weigh_lists_files(
+    found = list_weights.weigh_lists(
         train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
     )
     rows = weighing_facts(found)

@@ -49,7 +49,7 @@ def import_(
     rerank weights import svm_model --tree-names question,passage --out model
     """
     from rerank.core.text import count
-    from rerank.experiment.converting import import_weights
+    from rerank.models.exchange import import_weights
     from rerank.models.linear import LinearModel
 
     names = [name.strip() for name in tree_names.split(",")] if tree_names else []
@@ -82,7 +82,7 @@ def export(
     rerank weights export model --as moses-ini --ini moses.ini --out tuned.ini
     rerank weights export model --as svmtk-pairs --out svm_model
     """
-    from rerank.experiment.converting import export_weights
+    from rerank.models.exchange import export_weights
     from rerank.models.linear import Linear
     from rerank.models.preference import PreferenceModel
 

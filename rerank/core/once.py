@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.core.settings import Settings, flags_of
+from rerank.core.settings import Settings
 
 # Keys that mean the same.
 _SPELLINGS: dict[tuple[str, ...], tuple[str, ...]] = {
@@ -70,8 +70,8 @@ def option_of(owner: type[Settings], key: str) -> str:
     section, _, name = key.partition(".")
     if section == "grid":
         return f"--grid {name}"
-    field = owner.model_fields.get(section)
-    inner = None if field is None else field.annotation
+    field = owner.settings.get(section)
+    inner = None if field is None else field.kind
     if name and isinstance(inner, type) and issubclass(inner, Settings):
         return option_of(inner, name)
-    return f"--{section}" if field is None or name else flags_of(section, field)[0]
+    return f"--{section}" if field is None or name else field.flags[0]

@@ -5,37 +5,65 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from typing import Annotated, Any, Self, TypeVar
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, ValidationInfo
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from rerank.core.errors import DataError
-from rerank.core.settings import explain
+from rerank.core.settings import NULL_IS_NAN, Declared, Field, checked
 
 T = TypeVar("T")
-_FROM_JSON = "json"
 _DEEPEST = 16
 
-
-def _nan_of_null(value: Any, info: ValidationInfo) -> Any:
-    return math.nan if value is None and info.context == _FROM_JSON else value
-
-
 # A number that may be NaN, such as a metric without a value. JSON has no NaN: there it is null.
-Number = Annotated[T, BeforeValidator(_nan_of_null)]
+Number = Annotated[T, NULL_IS_NAN]
 
 
-class Record(BaseModel):
-    """Facts that cannot be changed. Fields that have a default and are None are left out of the JSON."""
+class Record(Declared):
+    """Facts that cannot be changed. Fields that have a default and are None are left out of the JSON.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
+    Attributes
+    ----------
+    fields : Mapping
+        The declared fields of the class by name.
+    told_by : str
+        In a union of records, JSON with this key is one of this class; "" = any.
+    """
+
+    fields: ClassVar[Mapping[str, Field]] = {}
+    told_by: ClassVar[str] = ""
+    finite: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.fields = cls._fields
+
+    def __init__(self, /, **given: Any) -> None:
+        faults = self._fill(given)
+        if faults:
+            raise DataError(textwrap.shorten(faults[0], 200))
+        self.check_values()
+
+    @classmethod
+    def is_kind_of(cls, value: Any) -> bool:
+        """Return whether a value, a record or JSON, is that of this class in a union of records."""
+        if isinstance(value, Record):
+            return isinstance(value, cls)
+        return not cls.told_by or (isinstance(value, Mapping) and cls.told_by in value)
+
+    def with_fields(self, **changes: Any) -> Self:
+        """Return a copy with other values of some fields, which are taken as they are."""
+        return self._with(changes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values by field, as they are."""
+        return {name: getattr(self, name) for name in self.fields}
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON, in the order of the fields."""
         return {
-            field.serialization_alias or name: _plain(getattr(self, name))
-            for name, field in type(self).model_fields.items()
-            if getattr(self, name) is not None or field.is_required()
+            field.key or name: _plain(getattr(self, name))
+            for name, field in self.fields.items()
+            if getattr(self, name) is not None or field.required
         }
 
     @classmethod
@@ -47,10 +75,16 @@ class Record(BaseModel):
         DataError
             If a field is missing, unknown or of the wrong type.
         """
-        try:
-            return cls.model_validate(_as_tuples(value), context=_FROM_JSON, strict=True)
-        except ValidationError as error:
-            raise DataError(_reason(error, cls)) from None
+        found, faults = checked("", _as_tuples(value), cls, {}, strict=True)
+        if faults:
+            raise DataError(textwrap.shorten(faults[0], 200))
+        record: Self = found
+        return record
+
+
+def fact(default: Any = ..., **usage: Any) -> Any:
+    """Return a field of a record that has limits, or another name in JSON (``key``); see ``setting``."""
+    return Field(default, **usage)
 
 
 def read_json(text: bytes) -> Any:
@@ -122,15 +156,6 @@ def _as_tuples(value: Any) -> Any:
     if isinstance(value, list):
         return tuple([_as_tuples(inner) if _is_nested(inner) else inner for inner in value])
     return value
-
-
-def _reason(error: ValidationError, owner: type[Record]) -> str:
-    """The first fault in one line of bounded length."""
-    fault = error.errors(include_url=False)[0]
-    path = ".".join(str(part) for part in fault["loc"] if not str(part).startswith("["))
-    if fault["type"] in ("missing", "extra_forbidden"):
-        return f"{path} is {'missing' if fault['type'] == 'missing' else 'unknown'}"
-    return textwrap.shorten(explain(error, owner)[0], 200)
 
 
 def _plain(value: Any) -> Any:

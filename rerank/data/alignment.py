@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, DataNote
 from rerank.core.text import count, some
-from rerank.core.types import Index, Mask
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.names import Columns, Match, match
@@ -27,29 +27,17 @@ def aligned(
     """Return the lists with the feature columns ``names``; absent ones are ``fill``, others are dropped.
 
     Columns are matched by name, or by position if only one side has names and neither side was selected from
-    other columns. A DataNote in one line reports
-    matching by position, features that ``whose`` does not know, and features of ``whose`` that dense lists do
-    not have; sparse ones leave out what does not occur.
+    other columns. A DataNote in one line reports matching by position, features that ``whose`` does not know,
+    and features of ``whose`` that dense lists do not have; sparse ones leave out what does not occur. Raises
+    DataError if the lists have no feature in common with ``names``, or ``strict`` and there is something to
+    report.
 
-    Parameters
-    ----------
-    lists
-        Lists as they were read.
-    names
-        The columns to bring them to.
-    whose
-        What these are the columns of, for messages.
-    selection
-        How those were selected from other columns, "" if they were not.
-    fill
-        What absent columns of dense lists are: 0, or NaN.
-    strict
-        Raise an error instead of a note.
-
-    Raises
-    ------
-    DataError
-        If the lists have no feature in common with ``names``, or ``strict`` and there is something to report.
+    lists : lists as they were read.
+    names : the columns to bring them to.
+    whose : what these are the columns of, for messages.
+    selection : how those were selected from other columns, "" if they were not.
+    fill : what absent columns of dense lists are: 0, or NaN.
+    strict : raise an error instead of a note.
     """
     mine, theirs = lists.columns(), Columns(names, len(names), selection)
     if not names or (mine.names is None and mine.n == theirs.n and theirs.unnamed):
@@ -59,7 +47,11 @@ def aligned(
     if len(unknown):
         unknown = np.intersect1d(unknown, lists.features.occurring())
     absent = _absent(lists, mine, theirs, found)
-    _refuse_nothing_in_common(lists, mine, theirs, found.known, unknown, whose)
+    expected = f"expected those of {whose} ({some(theirs.at(np.arange(min(theirs.n, 4))))})"
+    if mine.n == 0:
+        raise DataError(f"{lists.source}: found no features, {expected}")
+    if len(unknown) and not np.any(found.known[lists.features.occurring()]):
+        raise DataError(f"{lists.source}: found features {some(mine.at(unknown[:4]))}, {expected}")
     fill_in = np.isnan(fill) and isinstance(lists.features, Dense)
     remarks = _remarks(mine, theirs, found, unknown, absent, whose)
     if remarks:
@@ -71,14 +63,11 @@ def aligned(
             remarks[-1] += ", taken as missing" if fill_in else ", taken as 0"
         warnings.warn(f"{lists.source}: {'; '.join(remarks)}", DataNote, stacklevel=3)
     ready = lists.with_columns_at(found.places, names)
-    return _without(ready, absent) if fill_in and len(absent) else ready
-
-
-def _without(lists: CandidateLists, columns: Index) -> CandidateLists:
-    """The same dense lists, which are a copy already, with some columns missing (NaN)."""
-    values = lists.features.to_dense()
-    values[:, columns] = np.nan
-    return lists.with_features(Dense(values), lists.names())
+    if not (fill_in and len(absent)):
+        return ready
+    values = ready.features.to_dense()  # a copy already
+    values[:, absent] = np.nan
+    return ready.with_features(Dense(values), ready.names())
 
 
 def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match) -> Index:
@@ -92,16 +81,6 @@ def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match)
     there = np.zeros(theirs.n, dtype=bool)
     there[found.places[found.places >= 0]] = True
     return np.flatnonzero(~there)
-
-
-def _refuse_nothing_in_common(
-    lists: CandidateLists, mine: Columns, theirs: Columns, known: Mask, unknown: Index, whose: str
-) -> None:
-    expected = f"expected those of {whose} ({some(theirs.at(np.arange(min(theirs.n, 4))))})"
-    if mine.n == 0:
-        raise DataError(f"{lists.source}: found no features, {expected}")
-    if len(unknown) and not np.any(known[lists.features.occurring()]):
-        raise DataError(f"{lists.source}: found features {some(mine.at(unknown[:4]))}, {expected}")
 
 
 def _remarks(

@@ -1,4 +1,4 @@
-"""Trees as Python users hold them, as a Forest: strings in brackets, nested lists, trees of NLTK."""
+"""Columns as Python users hold them: trees, structures, classes, texts and ids, made the columns of lists."""
 
 from __future__ import annotations
 
@@ -137,19 +137,14 @@ def _shown(value: Any) -> str:
 def traces_of(entries: Any) -> Traces:
     """Return a column of structures, without chains and with unknown residues.
 
-    Parameters
-    ----------
+    Raises DataError with the number of the entry, if one is something else.
+
     entries : Traces, which stay as they are, or a sequence with an entry for each structure:
 
         - positions of alpha carbons in Å, array (n, 3), whose residues are numbered from 1; a row of NaN is a
           missing residue;
         - (numbers, positions), with rising residue numbers (n);
         - None: no structure.
-
-    Raises
-    ------
-    DataError
-        With the number of the entry, if one is something else.
     """
     if isinstance(entries, Traces):
         return entries
@@ -259,10 +254,7 @@ def id_text(value: Any) -> str | bytes:
 def strings(values: Any, name: str, n_items: int, source: str, *, needed: bool = False) -> StringColumn:
     """Return a column of texts; a missing one is "", or an error if they are ``needed``.
 
-    Raises
-    ------
-    DataError
-        If there are not ``n_items`` entries, or one that is needed is missing.
+    Raises DataError if there are not ``n_items`` entries, or one that is needed is missing.
     """
     found = cells(values)
     if len(found) != n_items:
@@ -277,10 +269,7 @@ def forests(
 ) -> tuple[Forest | None, dict[str, Forest]]:
     """Return trees and named trees as forests.
 
-    Raises
-    ------
-    DataError
-        With the name and the row, if one is not a tree.
+    Raises DataError with the name and the row, if one is not a tree.
     """
     named = {name: _forest(some, name, source) for name, some in structures.items()}
     return None if trees is None else _forest(trees, TREE, source), named
@@ -298,12 +287,9 @@ def _forest(trees: Any, name: str, source: str) -> Forest:
 
 
 def structures(entries: Any, name: str, source: str) -> Traces | None:
-    """Return structures as a column, None if there are none; see ``data.columns.given_traces.traces_of``.
+    """Return structures as a column, None if there are none; see ``traces_of``.
 
-    Raises
-    ------
-    DataError
-        With the name and the row, if one is not a structure.
+    Raises DataError with the name and the row, if one is not a structure.
     """
     try:
         return None if entries is None else traces_of(entries)
@@ -314,11 +300,8 @@ def structures(entries: Any, name: str, source: str) -> Traces | None:
 def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:
     """Return the classes of each row as text, see ``CandidateLists.from_arrays``.
 
-    Raises
-    ------
-    DataError
-        If there are not ``n_items`` entries, a class is missing or contains a comma within a collection, or
-        ``classes`` is an array of several dimensions, such as an indicator matrix.
+    Raises DataError if there are not ``n_items`` entries, a class is missing or contains a comma within a
+    collection, or ``classes`` is an array of several dimensions, such as an indicator matrix.
     """
     if len(getattr(classes, "shape", (0,))) != 1 or not hasattr(classes, "__len__"):
         found = f"shape {classes.shape}" if hasattr(classes, "shape") else type(classes).__name__

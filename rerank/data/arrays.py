@@ -39,15 +39,10 @@ def _is_absent(kind: type) -> bool:
 def real_array(values: Any, what: str) -> AnyArray:
     """Return numbers of any shape as float64, or float32 if they are of that type; missing ones are NaN.
 
-    Parameters
-    ----------
+    Raises DataError if one is not a real number but a text, a date, a duration or a complex number.
+
     values : an array or column of numpy, pandas, polars or Arrow, a frame of such columns, or sequences.
     what : the name of the values in messages.
-
-    Raises
-    ------
-    DataError
-        If one is not a real number but a text, a date, a duration or a complex number.
     """
     dtype = getattr(values, "dtype", None)
     if isinstance(values, np.ma.MaskedArray):
@@ -160,3 +155,14 @@ def _of_objects(values: AnyArray, what: str) -> AnyArray:
 
 def _is_real(kind: type) -> bool:
     return issubclass(kind, _REAL) and not issubclass(kind, np.timedelta64)
+
+
+def is_nested(data: Any) -> bool:
+    """Whether it is a sequence of sequences, one for each list."""
+    first = next(iter(data), 0.0)  # data[0] of a pandas Series is the row with the label 0
+    return not isinstance(first, str) and np.ndim(first) > 0
+
+
+def kind_of(value: Any) -> str:
+    """A value of the wrong kind for a message."""
+    return f"the text {value!r}" if isinstance(value, str) else type(value).__name__

@@ -41,10 +41,7 @@ def checked_scale(value: object) -> BaseScale:
 def column_to_scale(lists: CandidateLists) -> int:
     """Return the feature of raw ``lists`` that is the base score.
 
-    Raises
-    ------
-    ConfigError
-        If no feature is, with what to do.
+    Raises ConfigError if no feature is, with what to do.
     """
     if lists.base_scores is not None and np.isfinite(lists.base_scores).all():
         found = base_column(lists)
@@ -60,12 +57,8 @@ def balancing_scale(lists: CandidateLists, column: int) -> float:
     """Return the factor that gives one feature as much variance within lists as all others together.
 
     Its square is the sum over items of the squared deviations from the means of lists, summed over all other
-    features, divided by that of the column.
-
-    Raises
-    ------
-    DataError
-        If the column or all other features are constant within lists, or squares overflow.
+    features, divided by that of the column. Raises DataError if the column or all other features are constant
+    within lists, or squares overflow.
     """
     matrix, spread = lists.features.matrix(), Spread(lists.n_features, column)
     own, others = squares_within(matrix, lists.offsets, spread, Difference(matrix))

@@ -37,8 +37,7 @@ def base_column(lists: CandidateLists) -> BaseColumn | None:
 
     Parameters
     ----------
-    lists
-        Lists with features of any layout.
+    lists : lists with features of any layout.
 
     Returns
     -------
@@ -66,10 +65,7 @@ def base_column(lists: CandidateLists) -> BaseColumn | None:
 def base_scores_of(lists: CandidateLists, what: str) -> Floats:
     """Return the base scores, float64 (n_items), which ``what`` needs.
 
-    Raises
-    ------
-    DataError
-        If the lists have none, or one of them is not a number.
+    Raises DataError if the lists have none, or one of them is not a number.
     """
     base = lists.base_scores
     if base is None:

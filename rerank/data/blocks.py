@@ -4,6 +4,10 @@ A feature that every item of a list has with one value cancels in every differen
 do without it. Candidates of one sentence share most of their features: what remains is small, and is stored
 in the order in which the learner reads it. A list has only few of all features; if they are numbered anew
 within each list, their weights fit in the fastest cache.
+
+Most features of a list also come and go together, as one bundle: in 50-best parses, 45 million values of
+150,000 features are 5 million members and 7 million values of bundles. A sum over rows then reads each value
+of a bundle once, and each member twice.
 """
 
 from __future__ import annotations
@@ -56,13 +60,8 @@ class ListRows(NamedTuple):
 def list_rows(features: Features, pairs: ListItems, visits: int) -> ListRows:
     """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times.
 
-    Parameters
-    ----------
-    features : Dense, Sparse or Mixed
-    pairs
-        The lists and items that the learner reads.
-    visits
-        More visits make it worth while to pack and number the features, see ``number_by_list``.
+    pairs : the lists and items that the learner reads.
+    visits : more visits make it worth while to pack and number the features, see ``number_by_list``.
     """
     packed, rows = pack_differing(features, pairs)
     matrix = packed.matrix()
@@ -78,14 +77,10 @@ def number_by_list(matrix: Any, features: Features, offsets: Index, rows: Index,
 
     Parameters
     ----------
-    matrix
-        The rows of ``features``, which the numbers are added to.
-    features
-        Sparse or mixed features; others are left as they are.
-    offsets, rows
-        int64 (n_lists + 1) and (n_items): the rows of each list.
-    visits
-        How often the learner visits each list.
+    matrix : the rows of ``features``, which the numbers are added to.
+    features : sparse or mixed features; others are left as they are.
+    offsets, rows : int64 (n_lists + 1) and (n_items): the rows of each list.
+    visits : how often the learner visits each list.
 
     Returns
     -------
@@ -194,12 +189,8 @@ class Bundles(NamedTuple):
 def worth_bundling(features: Features, offsets: Index, items: Index) -> bool:
     """Return whether bundles of these lists hold at most half of the values, judged by up to 64 of them.
 
-    Parameters
-    ----------
-    features
-        Of any layout; dense ones are never worth it.
-    offsets, items
-        int64 (n_lists + 1) and (n_items): the rows of each list.
+    features : of any layout; dense ones are never worth it.
+    offsets, items : int64 (n_lists + 1) and (n_items): the rows of each list.
     """
     block = features.rows if isinstance(features, Mixed) else features
     if not isinstance(block, Sparse) or block.n_values < SMALL:
@@ -214,12 +205,8 @@ def worth_bundling(features: Features, offsets: Index, items: Index) -> bool:
 def bundle(features: Features, offsets: Index, items: Index) -> Bundles:
     """Return the rows of the lists in terms of bundles.
 
-    Parameters
-    ----------
-    features
-        Sparse or mixed ones.
-    offsets, items
-        int64 (n_lists + 1) and (n_items): the rows of each list.
+    features : sparse or mixed ones.
+    offsets, items : int64 (n_lists + 1) and (n_items): the rows of each list.
     """
     room, found = _bundled(features, offsets, items)
     n, n_values, n_items = found.n_bundles, found.n_values, len(items)

@@ -30,8 +30,7 @@ class ClassLabels:
 
     Attributes
     ----------
-    names : tuple of str
-        The class names. Names that are all numbers are sorted by value, others as text.
+    names : tuple of str, the class names. Names that are all numbers are sorted by value, others as text.
     offsets : int64 (n_items + 1)
     codes : int32 (n)
         The classes of item i are ``names[c]`` for c in ``codes[offsets[i]:offsets[i + 1]]``, which rise.
@@ -45,17 +44,10 @@ class ClassLabels:
     def of(cls, lists: CandidateLists, known: Sequence[str] | None = None) -> ClassLabels:
         """Return the classes of the items of ``lists``.
 
-        Parameters
-        ----------
-        lists : CandidateLists
-        known : sequence of str, optional
-            The class names of a model, in its order. None = those in ``lists``.
+        Raises DataError if the lists have no classes, an item has a class not among ``known``, or its text is
+        not a set of classes.
 
-        Raises
-        ------
-        DataError
-            If the lists have no classes, an item has a class not among ``known``, or its text is not
-            a set of classes.
+        known : sequence of str, the class names of a model, in its order. None = those in ``lists``.
         """
         if lists.classes is None:
             raise DataError(f"{lists.source}: found no classes, expected examples with some {HOW_READ}")
@@ -148,12 +140,9 @@ class Predictions:
 
     Attributes
     ----------
-    source : str
-        For messages.
-    texts : sequence of str
-        Sets or rankings of classes, or ``REJECT``.
-    numbers : bool
-        Whether they were given as an array of numbers with fractions, as scores are.
+    source : str, for messages.
+    texts : sequence of str, sets or rankings of classes, or ``REJECT``.
+    numbers : bool, whether they were given as an array of numbers with fractions, as scores are.
     """
 
     source: str
@@ -211,29 +200,25 @@ def class_lists(
 ) -> tuple[CandidateLists, dict[str, Floats]]:
     """Return examples as lists of candidate classes, and predictions as scores of these.
 
-    The classes are those of the examples, those of all predictions and ``known``; a DataNote reports
-    classes that are predicted but that no example has.
+    Each example becomes a list of all classes, with label 1 for those that it has and 0 for the others. A
+    predicted set becomes scores: 1 for its classes and 0 for the others, or -1 for all if the prediction is
+    ``REJECT``. A predicted ranking becomes scores that fall from the first class to the last.
+
+    The classes are those of the examples, those of all predictions and ``known``; a DataNote reports classes
+    that are predicted but that no example has. Raises DataError or FormatError if the examples have no
+    classes, a prediction is not a set of classes, or a ranking lacks a class.
 
     Parameters
     ----------
-    lists : CandidateLists
-        Examples with classes.
-    systems : mapping of str to Predictions
-    ranked : bool
-        Whether each prediction is a ranking of all classes, the best first, and not a set.
-    known : sequence of str
-        Further classes that could be predicted.
+    lists : CandidateLists, examples with classes.
+    ranked : bool, whether each prediction is a ranking of all classes, the best first, and not a set.
+    known : sequence of str, further classes that could be predicted.
 
     Returns
     -------
     lists : CandidateLists
         A list for each of the caller's rows, in their order. ``classes`` has the candidate classes.
     scores : mapping of str to float64 (n_examples * n_classes)
-
-    Raises
-    ------
-    DataError, FormatError
-        If the examples have no classes, a prediction is not a set of classes, or a ranking lacks a class.
     """
     if lists.classes is None:
         raise DataError(f"{lists.source}: found no classes, expected examples with some {HOW_READ}")

@@ -31,7 +31,7 @@ def preference_pairs(
     better, worse : sequence (n_pairs)
         An example is a tree, or a mapping of names to trees, such as ``{"question": ..., "passage": ...}``;
         all of them have the same names. A tree is a string in brackets, a tree of NLTK or a nested list, see
-        ``rerank.data.columns.tree_inputs.forest_of``; "" and None are missing trees.
+        ``rerank.data.array_inputs.forest_of``; "" and None are missing trees.
     features : pair of arrays or data frames (n_pairs, n_features), optional
         Those of the better and of the worse examples.
     feature_names : sequence of str, optional

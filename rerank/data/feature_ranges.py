@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from rerank.core.errors import DataNote
 from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features, Mixed, Sparse
+from rerank.data.matrix import Mixed, Sparse
 from rerank.data.scaling import data_of, tolerance_of
 from rerank.native.data import _scaling
 
@@ -43,7 +46,12 @@ def list_ranges(lists: CandidateLists) -> Floats:
     ndarray
         float64 (n_features).
     """
-    features, offsets = _some(lists)
+    features, offsets = lists.features, lists.offsets
+    step = -(-features.n_values // MOST_VALUES)
+    if step > 1:
+        chosen = np.arange(0, lists.n_lists, step)
+        rows = np.flatnonzero(np.isin(lists.list_index, chosen)).astype(np.int64)
+        features, offsets = features.take(rows), offsets_of(lists.lengths[chosen])
     if isinstance(features, Sparse):
         return _of_rows(features, offsets)
     if isinstance(features, Mixed):
@@ -51,16 +59,6 @@ def list_ranges(lists: CandidateLists) -> Floats:
         ranges[features.places] = _of_columns(features.values, offsets)
         return ranges
     return _of_columns(features.to_dense(), offsets)
-
-
-def _some(lists: CandidateLists) -> tuple[Features, Index]:
-    """The features of every list, or of evenly spaced ones, and their offsets."""
-    step = -(-lists.features.n_values // MOST_VALUES)
-    if step <= 1:
-        return lists.features, lists.offsets
-    chosen = np.arange(0, lists.n_lists, step)
-    rows = np.flatnonzero(np.isin(lists.list_index, chosen)).astype(np.int64)
-    return lists.features.take(rows), offsets_of(lists.lengths[chosen])
 
 
 def _of_columns(values: AnyArray, offsets: Index) -> Floats:
@@ -88,6 +86,17 @@ def _of_rows(rows: Sparse, offsets: Index) -> Floats:
     ranges[parts == 0] = np.nan
     np.fmax.at(out, rows.indices, ranges)
     return out
+
+
+def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
+    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
+    found = uneven_columns(lists)
+    if found is not None:
+        (small, least), (large, most) = found
+        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
+        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
+        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
+        warnings.warn(text, DataNote, stacklevel=stacklevel)
 
 
 def deviations_within(lists: CandidateLists) -> Floats:

@@ -1,4 +1,8 @@
-"""Whether scores fall in the order of places, as those of a ranked list should."""
+"""The first-best ranking, and by how much another item leads the first stage's own choice.
+
+With a keep margin m >= 0 the first-best stays chosen unless another item's score leads its own by more than
+m. An item that leads by exactly m does not replace it.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,7 @@ def rises(offsets: Index, places: Floats, scores: Floats) -> tuple[Mask, Mask]:
     Parameters
     ----------
     offsets : int64 (n_lists + 1)
-    places, scores : float64 (n_items), no NaN
-        Larger places come later.
+    places, scores : float64 (n_items), no NaN, larger places come later.
 
     Returns
     -------
@@ -51,12 +54,8 @@ _LARGEST = np.finfo(np.float64).max
 def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
     """Return the place of the largest value of each segment, the first on ties: int64 (n_segments).
 
-    Parameters
-    ----------
-    values : (n)
-        Without NaN.
-    offsets : int64 (n_segments + 1)
-        Strictly increasing from 0 to n.
+    values : (n), without NaN.
+    offsets : int64 (n_segments + 1), strictly increasing from 0 to n.
     """
     largest = np.maximum.reduceat(values, offsets[:-1])
     places = np.flatnonzero(values == np.repeat(largest, np.diff(offsets)))
@@ -95,12 +94,9 @@ class ScoreGap:
 
     Attributes
     ----------
-    first : int64
-        The item that the first stage chose.
-    rival : int64
-        The item with the largest score, the first on ties; ``first`` if none is above it.
-    lead : float64
-        The rival's score minus the first-best's: 0 if they are the same item, else positive.
+    first : int64, the item that the first stage chose.
+    rival : int64, the item with the largest score, the first on ties; ``first`` if none is above it.
+    lead : float64, the rival's score minus the first-best's: 0 if they are the same item, else positive.
     """
 
     first: Index
@@ -128,12 +124,8 @@ def differ(lists: CandidateLists, a: Index, b: Index) -> Mask:
 
     If the items have texts, the texts must differ: which of two equal lines was chosen does not matter.
 
-    Parameters
-    ----------
-    lists
-        The lists.
-    a, b : int64 (n_lists)
-        The chosen item of each list.
+    lists : the lists.
+    a, b : int64 (n_lists), the chosen item of each list.
     """
     different: Mask = a != b
     if lists.texts is not None:
@@ -176,23 +168,12 @@ def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
     The margin is added to the score of each first-best, in units of the scores; nothing else changes. If that
     sum would tie with an item that does not lead by more, it becomes the next number above; if rounding would
     lift it to one that does, the next below. With an infinite margin each first-best gets its list's best
-    score plus 1. All scores stay finite.
+    score plus 1. All scores stay finite. Raises ConfigError if the margin is negative or NaN; DataError if a
+    score is NaN or the lists have no first-best.
 
-    Parameters
-    ----------
-    lists
-        Lists with a first-best.
-    scores : float64 (n_items)
-        Larger is better.
-    margin
-        In units of the scores; at least 0, or inf.
-
-    Raises
-    ------
-    ConfigError
-        If the margin is negative or NaN.
-    DataError
-        If a score is NaN or the lists have no first-best.
+    lists : lists with a first-best.
+    scores : float64 (n_items), larger is better.
+    margin : in units of the scores; at least 0, or inf.
     """
     checked_margin(margin)
     leads = leads_of(lists, scores)

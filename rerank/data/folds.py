@@ -31,24 +31,14 @@ class Fold(NamedTuple):
 def folds(lists: CandidateLists | int, k: int, seed: int = 0, *, key: Key | None = None) -> list[Fold]:
     """Return ``k`` folds: each list is in the test part of exactly one.
 
-    Parameters
-    ----------
-    lists
-        The lists, or their number.
-    k
-        The number of folds, 2 or more.
-    seed
-        A whole number from 0.
-    key
-        A value for each list: lists with equal keys stay together. The largest groups are placed first,
-        each in the fold that is smallest so far. Without keys the sizes differ by at most one.
+    Raises ConfigError if ``k`` or ``seed`` is out of range; DataError if there are fewer lists (or keys) than
+    folds.
 
-    Raises
-    ------
-    ConfigError
-        If ``k`` or ``seed`` is out of range.
-    DataError
-        If there are fewer lists (or keys) than folds.
+    lists : the lists, or their number.
+    k : the number of folds, 2 or more.
+    seed : a whole number from 0.
+    key : a value for each list: lists with equal keys stay together. The largest groups are placed first,
+        each in the fold that is smallest so far. Without keys the sizes differ by at most one.
     """
     if k < 2:
         raise ConfigError(f"{k} folds: at least 2 are needed")
@@ -102,21 +92,12 @@ def split(
 def parts_of(lists: CandidateLists, parts: Sequence[str], seed: int) -> Iterator[tuple[str, CandidateLists]]:
     """Yield (name, lists) of every part NAME=SHARE, drawn by list.
 
-    Parameters
-    ----------
-    lists
-        The lists to divide.
-    parts
-        Texts ``NAME=SHARE``, such as "dev=0.1".
-    seed
-        A whole number from 0.
+    Raises ConfigError if a part is malformed or given twice, or the shares sum to more than 1; DataError if a
+    part gets no list.
 
-    Raises
-    ------
-    ConfigError
-        If a part is malformed or given twice, or the shares sum to more than 1.
-    DataError
-        If a part gets no list.
+    lists : the lists to divide.
+    parts : texts ``NAME=SHARE``, such as "dev=0.1".
+    seed : a whole number from 0.
     """
     shares = shares_of(parts)
     chosen = split(lists, list(shares.values()), seed)

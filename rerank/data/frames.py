@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,12 +10,13 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.registry import did_you_mean
+from rerank.core.tables.data import frame_of
 from rerank.core.text import some
 from rerank.core.types import AnyArray
 from rerank.data.arrays import cells, real_array
 from rerank.data.names import (
-    CLASSES,
-    ITEM_NAMES,
+    KNOWN,
+    KNOWN_OF_CLASSES,
     LISTS,
     is_of_number,
     note_resembling,
@@ -24,19 +24,6 @@ from rerank.data.names import (
     spells_number,
 )
 
-# Names by which a column is found if its role is not given: the first that the frame has.
-_KNOWN = {
-    "list_column": LISTS,
-    "label_column": ITEM_NAMES["label"],
-    "id_column": ITEM_NAMES["id"],
-    "text_column": ITEM_NAMES["text"],
-    "answer_column": ITEM_NAMES["answer"],
-}
-_KNOWN_OF_CLASSES = _KNOWN | {
-    "list_column": tuple(name for name in LISTS if name not in CLASSES),
-    "label_column": CLASSES,
-}
-_LIBRARIES = ("pandas", "polars")
 _MOST_NAMED = 5  # columns of a message
 
 
@@ -51,10 +38,7 @@ def is_frame(data: Any) -> bool:
 def columns_of(frame: Any, source: str) -> dict[str, Any]:
     """Return the columns of a frame by name.
 
-    Raises
-    ------
-    DataError
-        If it is no frame, or two columns have one name.
+    Raises DataError if it is no frame, or two columns have one name.
     """
     if hasattr(frame, "collect") and not isinstance(frame, Mapping):
         raise DataError(f"{source}: found a {type(frame).__name__}, expected a frame; call .collect() first")
@@ -91,25 +75,19 @@ def arguments_of(
 ) -> dict[str, Any]:
     """Return the arguments of ``CandidateLists.from_arrays`` for a frame.
 
-    Parameters
-    ----------
+    Raises ConfigError if a column is not there; DataError if there is no column of lists, or a column does
+    not hold what its role needs.
+
     frame, classes_column, features : see ``CandidateLists.from_frame``.
     source : what errors call the frame.
     roles : ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column``; None = by
         name.
-
-    Raises
-    ------
-    ConfigError
-        If a column is not there.
-    DataError
-        If there is no column of lists, or a column does not hold what its role needs.
     """
     columns = columns_of(frame, source)
     given = {role: name for role, name in {**roles, "classes_column": classes_column}.items() if name}
     _check_names(columns, given, [] if features is None else features, source)
     taken = {*given.values(), *(features or ())}
-    known = _KNOWN if classes_column is None else _KNOWN_OF_CLASSES
+    known = KNOWN if classes_column is None else KNOWN_OF_CLASSES
     for role, names in known.items():
         if role == "label_column" and classes_column is not None:
             continue
@@ -121,7 +99,12 @@ def arguments_of(
         raise DataError(_without_lists(frame, columns, taken, source))
     rest = [name for name in columns if name not in taken]
     chosen = list(_features(columns, rest, known, source) if features is None else features)
-    arrays = [_feature(columns[name], name, source) for name in chosen]
+    arrays = []
+    for name in chosen:
+        values = numbers(columns[name])
+        if values is None:
+            raise DataError(f"{source}: column {name!r} holds no numbers and cannot be a feature")
+        arrays.append(values)
     n_items = len(columns[next(iter(columns))]) if columns else 0
     found: dict[str, Any] = {
         "X": np.column_stack(arrays) if chosen else np.empty((n_items, 0)),
@@ -135,7 +118,11 @@ def arguments_of(
     if classes_column is not None:
         found["classes"] = cells(columns[classes_column])
     if "id_column" in given:
-        found["item_ids"] = _ids(columns[given["id_column"]], given["id_column"], source)
+        name = given["id_column"]
+        found["item_ids"] = ids = cells(columns[name])
+        if None in ids:
+            missing = f"the id of row {ids.index(None) + 1} is missing"
+            raise DataError(f"{source}: column {name!r}: {missing}")
     for role, name in (("text_column", "texts"), ("answer_column", "answers")):
         if role in given:
             found[name] = cells(columns[given[role]])
@@ -175,10 +162,7 @@ def _features(
 ) -> Iterator[str]:
     """Yield the columns of numbers without another role, and note which columns are left out.
 
-    Raises
-    ------
-    DataError
-        If a column holds texts that spell numbers.
+    Raises DataError if a column holds texts that spell numbers.
     """
     spare = {name for names in known.values() for name in names}
     left = []
@@ -202,14 +186,6 @@ def _features(
         )
 
 
-def _feature(column: Any, name: str, source: str) -> AnyArray:
-    """A feature as numbers."""
-    found = numbers(column)
-    if found is None:
-        raise DataError(f"{source}: column {name!r} holds no numbers and cannot be a feature")
-    return found
-
-
 def _labels(column: Any, name: str, source: str) -> AnyArray:
     """Labels as numbers, NaN if they are missing."""
     found = numbers(column)
@@ -218,14 +194,6 @@ def _labels(column: Any, name: str, source: str) -> AnyArray:
         first = next(others, None)
         advice = "expected numbers (larger is better), or classes (classes_column=)"
         raise DataError(f"{source}: column {name!r} of labels holds {first!r}, {advice}")
-    return found
-
-
-def _ids(column: Any, name: str, source: str) -> list[Any]:
-    """The ids of items, of which none is missing."""
-    found = cells(column)
-    if None in found:
-        raise DataError(f"{source}: column {name!r}: the id of row {found.index(None) + 1} is missing")
     return found
 
 
@@ -266,22 +234,6 @@ def columns_of_lists(lists: Any) -> dict[str, Any]:
     return {name: list(column) if column.dtype == object else column for name, column in columns.items()} | {
         name: values[:, j] for j, name in enumerate(names)
     }
-
-
-def frame_of(columns: Mapping[str, Any], library: str = "pandas") -> Any:
-    """Return columns as a data frame of pandas or polars.
-
-    Raises
-    ------
-    ConfigError
-        If the library is unknown or not installed.
-    """
-    if library not in _LIBRARIES:
-        raise ConfigError(f"unknown library {library!r}; {did_you_mean(library, _LIBRARIES)}")
-    try:
-        return importlib.import_module(library).DataFrame(dict(columns))
-    except ImportError:
-        raise ConfigError(f"a data frame needs {library}: pip install {library}") from None
 
 
 def refuse_other_rows(**arrays: Any) -> None:

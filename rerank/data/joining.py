@@ -25,14 +25,9 @@ _SHOWN = 3
 def joined(parts: Sequence[CandidateLists]) -> CandidateLists:
     """Return the lists of several sets as one, in the order given, with their ids.
 
-    Features are matched by name, or by index if no set has other names. A feature that a set lacks is 0;
-    that is reported if the features are dense.
-
-    Raises
-    ------
-    DataError
-        If two sets share a list id, only one of them has a column, such as labels, or only one of them names
-        its features.
+    Features are matched by name, or by index if no set has other names. A feature that a set lacks is 0; that
+    is reported if the features are dense. Raises DataError if two sets share a list id, only one of them has
+    a column, such as labels, or only one of them names its features.
     """
     if len(parts) == 1:
         return parts[0]
@@ -146,7 +141,7 @@ def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Featur
     _check_present("feature_names", named, [part.feature_names for part in named])
     if not named or named[0].feature_names is None:
         width = max(part.n_features for part in parts)
-        return None, stacked([_widened(part.features, width) for part in parts])
+        return None, stacked([part.features.widened(width) for part in parts])
     names = list(dict.fromkeys(name for part in named for name in part.names()))
     for part in named:
         lacking = sorted(set(names).difference(part.names()), key=names.index)
@@ -164,11 +159,6 @@ def _indices(parts: Sequence[CandidateLists]) -> Index | None:
     if len(numbers) < len(parts) or all(some.names is None for some in columns):
         return None
     return np.unique(np.concatenate(numbers))
-
-
-def _widened(features: Features, width: int) -> Features:
-    n = features.n_features
-    return features if n == width else features.select(np.arange(n), width)
 
 
 def stacked(parts: Sequence[Features]) -> Features:

@@ -45,12 +45,10 @@ class PreparedMetric(Protocol):
 
     Attributes
     ----------
-    name : str
-        The metric's name.
+    name : str, the metric's name.
     signature : str
         Everything that changes the number: ties, the policy for lists without a relevant item, and so on.
-    better : int
-        +1 if a larger value is better, -1 if a smaller one is.
+    better : int, +1 if a larger value is better, -1 if a smaller one is.
     """
 
     @property
@@ -127,10 +125,8 @@ class LabelJudge:
 
     Attributes
     ----------
-    per_item
-        float64 (n_items, 2): [label, 1], zeros in lists without a judged item.
-    offsets
-        int64 (n_lists + 1).
+    per_item : float64 (n_items, 2): [label, 1], zeros in lists without a judged item.
+    offsets : int64 (n_lists + 1).
     """
 
     per_item: Floats
@@ -153,25 +149,13 @@ class LabelJudge:
 
 
 def label_judge(lists: CandidateLists) -> LabelJudge:
-    """Return the judge of the mean label of the chosen items.
-
-    Raises
-    ------
-    DataError
-        As ``filled_labels``.
-    """
+    """Return the judge of the mean label of the chosen items; raises DataError as ``filled_labels``."""
     judged = lists.judged_lists(unretrieved=True)
     return LabelJudge(mean_statistics(filled_labels(lists), lists, judged), lists.offsets)
 
 
 def labels_of(lists: CandidateLists) -> Floats:
-    """Return the labels, float64 (n_items).
-
-    Raises
-    ------
-    DataError
-        If the lists have none.
-    """
+    """Return the labels, float64 (n_items); raises DataError if the lists have none."""
     if lists.labels is None:
         named = " (of a table, --label-column names them)" if lists.feature_names is not None else ""
         raise DataError(f"{lists.source}: no labels to measure against{named}")
@@ -181,12 +165,8 @@ def labels_of(lists: CandidateLists) -> Floats:
 def filled_labels(lists: CandidateLists) -> Floats:
     """Return the labels, those of unjudged items filled in, float64 (n_items).
 
-    They are 0, or the lowest label of their list if that is below 0.
-
-    Raises
-    ------
-    DataError
-        If the lists have no labels, or one whose square could overflow a sum.
+    They are 0, or the lowest label of their list if that is below 0. Raises DataError if the lists have no
+    labels, or one whose square could overflow a sum.
     """
     labels = labels_of(lists)
     largest = np.fmax.reduce(np.abs(labels))
@@ -199,14 +179,9 @@ def filled_labels(lists: CandidateLists) -> Floats:
 def mean_statistics(values: Counts, lists: CandidateLists, judged: Mask | None) -> Floats:
     """Return statistics whose sums give means, float64 (n_items, 2): [value, 1], or zeros in other lists.
 
-    Parameters
-    ----------
-    values
-        Of the items, int32 or float64 (n_items).
-    lists
-        Their lists.
-    judged
-        The lists that count, bool (n_lists); None = all.
+    values : of the items, int32 or float64 (n_items).
+    lists : their lists.
+    judged : the lists that count, bool (n_lists); None = all.
     """
     per_item = np.ones((len(values), 2))
     per_item[:, 0] = values
@@ -218,10 +193,7 @@ def mean_statistics(values: Counts, lists: CandidateLists, judged: Mask | None) 
 def mean_from_sums(sums: Floats) -> Floats | float:
     """Return means of sums of [value, counted] (..., 2); NaN if nothing was counted.
 
-    Raises
-    ------
-    DataError
-        If the sums have another shape.
+    Raises DataError if the sums have another shape.
     """
     if sums.ndim == 0 or sums.shape[-1] != 2:
         raise DataError(f"sums have shape {sums.shape}, expected (..., 2)")

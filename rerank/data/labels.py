@@ -87,29 +87,21 @@ def parse_quantiser(text: str) -> Quantiser:
 def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None = None) -> CandidateLists:
     """Return the same lists with labels 0, 1, ...; unjudged items (NaN) stay unjudged.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels.
-    quantiser
-        How labels are quantised.
-    chosen : int64 (n_lists), optional
-        For "model", the item of each list that the model chooses. If it has no label it counts as the
-        lowest judged item of its list.
+    Raises DataError if the lists have no labels; ConfigError if the quantiser is "model" and ``chosen`` is
+    missing.
 
-    Raises
-    ------
-    DataError
-        If the lists have no labels.
-    ConfigError
-        If the quantiser is "model" and ``chosen`` is missing.
+    lists : lists with labels.
+    quantiser : how labels are quantised.
+    chosen : int64 (n_lists), for "model", the item of each list that the model chooses. If it has no label it
+        counts as the lowest judged item of its list.
     """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels to quantise")
     if quantiser.scheme == "model":
         if chosen is None:
             raise ConfigError(f"quantise {quantiser}: needs the items that the model chooses")
-        least = np.repeat(_label_of(lists, chosen), lists.lengths)
+        own, lowest = lists.labels[chosen], np.fmin.reduceat(lists.labels, lists.offsets[:-1])
+        least = np.repeat(np.where(np.isnan(own), lowest, own), lists.lengths)
         labels = (lists.labels > least).astype(np.float64)
     else:
         labels = _SCHEMES[quantiser.scheme](lists, lists.labels, quantiser.value)
@@ -144,52 +136,25 @@ def label_copies(lists: CandidateLists) -> list[str]:
     return [names[j] for j in suspects if fits(lists.features.column(j)[judged], judged, j)]
 
 
-def _label_of(lists: CandidateLists, chosen: Index) -> Floats:
-    """Labels of the chosen items (n_lists), NaN if a list has none."""
-    assert lists.labels is not None
-    own = lists.labels[chosen]
-    lowest = np.fmin.reduceat(lists.labels, lists.offsets[:-1])
-    label: Floats = np.where(np.isnan(own), lowest, own)
-    return label
-
-
 def _best(lists: CandidateLists, labels: Floats, _: float) -> Floats:
     best = np.fmax.reduceat(labels, lists.offsets[:-1])
-    is_best: Floats = (labels == np.repeat(best, lists.lengths)).astype(np.float64)
-    return is_best
-
-
-def _above(_: CandidateLists, labels: Floats, least: float) -> Floats:
-    return (labels > least).astype(np.float64)
+    return np.asarray(labels == np.repeat(best, lists.lengths), dtype=np.float64)
 
 
 def _top(lists: CandidateLists, labels: Floats, percent: float) -> Floats:
     from rerank.native.data import _pairs
 
-    items, offsets = _falling(lists, labels)
+    judged = np.flatnonzero(~np.isnan(labels))
+    of_list = lists.list_index[judged]
+    items = judged[np.lexsort((-labels[judged], of_list))]  # by decreasing label within each list
+    sizes = np.bincount(of_list, minlength=lists.n_lists)
+    sizes = sizes[sizes > 0]
+    offsets = offsets_of(sizes)
     rank = np.empty(len(items), dtype=np.int32)
     _pairs.competition_ranks(labels[items], offsets, rank)
-    sizes = np.diff(offsets)
     out = np.zeros(len(labels))
     out[items] = 100.0 * (rank - 1.0) < percent * np.repeat(sizes, sizes)
     return out
-
-
-def _falling(lists: CandidateLists, labels: Floats) -> tuple[Index, Index]:
-    """The judged items by decreasing label within each list, and the offsets of lists that have any."""
-    judged = np.flatnonzero(~np.isnan(labels))
-    of_list = lists.list_index[judged]
-    items = judged[np.lexsort((-labels[judged], of_list))]
-    sizes = np.bincount(of_list, minlength=lists.n_lists)
-    return items, offsets_of(sizes[sizes > 0])
-
-
-def _kmeans_of_all(_: CandidateLists, labels: Floats, k: float) -> Floats:
-    return _levels(labels, np.zeros(len(labels), dtype=np.int64), int(k))
-
-
-def _kmeans_of_each(lists: CandidateLists, labels: Floats, k: float) -> Floats:
-    return _levels(labels, lists.list_index, int(k))
 
 
 def _levels(labels: Floats, group: Index, k: int) -> Floats:
@@ -230,8 +195,8 @@ def _levels(labels: Floats, group: Index, k: int) -> Floats:
 
 _SCHEMES: dict[str, Callable[[CandidateLists, Floats, float], Floats]] = {
     "best": _best,
-    "above": _above,
+    "above": lambda _, labels, least: (labels > least).astype(np.float64),
     "top": _top,
-    "kmeans": _kmeans_of_all,
-    "list-kmeans": _kmeans_of_each,
+    "kmeans": lambda _, labels, k: _levels(labels, np.zeros(len(labels), dtype=np.int64), int(k)),
+    "list-kmeans": lambda lists, labels, k: _levels(labels, lists.list_index, int(k)),
 }

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.tables.data import frame_of
 from rerank.core.tables.display import Text, html_of, summary_of
 from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data import array_inputs as given
@@ -180,7 +181,7 @@ class CandidateLists:
             Final answers, for votes; "" = none.
         trees : Forest or sequence (n_items), optional
             A tree for each row: a string in brackets, a tree of NLTK or a nested list, see
-            ``data.columns.given_trees.forest_of``; "" or None = missing.
+            ``data.array_inputs.forest_of``; "" or None = missing.
         structures : mapping of name to such trees, optional
             Further trees of each row.
         traces : Traces or sequence (n_items), optional
@@ -316,7 +317,7 @@ class CandidateLists:
         RerankError
             If the library is not installed, or a feature has the name of another column.
         """
-        return frames.frame_of(frames.columns_of_lists(self), library)
+        return frame_of(frames.columns_of_lists(self), library)
 
     @property
     def n_lists(self) -> int:

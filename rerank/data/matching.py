@@ -1,4 +1,7 @@
-"""Ranges of residues, such as "A:12-90,A:110-150": how they are written, and which residues they contain."""
+"""Residues of protein models and of their natives: ranges such as "A:12-90,A:110-150", and which match.
+
+By number, or by an alignment of the sequences.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +62,8 @@ def parse_ranges(text: str) -> tuple[Range, ...]:
 
     A range is ``12-90``, ``A:12-90`` in chain A, one residue (``12``, ``A:12``) or a whole chain (``A``, or
     ``A:`` if its name looks like a number). Numbers may be negative (``-5-20``) and have an insertion code
-    (``12B``). A number without one stands for all residues of this number, so 12-90 contains 90A.
-
-    Raises
-    ------
-    DataError
-        If the text is something else, a range is reversed, or two overlap.
+    (``12B``). A number without one stands for all residues of this number, so 12-90 contains 90A. Raises
+    DataError if the text is something else, a range is reversed, or two overlap.
     """
     ranges = tuple(_range(part.strip()) for part in text.split(","))
     if len({one.chain is None for one in ranges}) > 1:
@@ -101,16 +100,11 @@ def _range(text: str) -> Range:
 def within(keys: Keys, ranges: Sequence[Range]) -> Mask:
     """Return which residues of a structure are in one of the ranges, bool (n).
 
-    Parameters
-    ----------
-    keys : uint64 (n)
-        In any order.
-    ranges : from ``parse_ranges``.
+    Raises DataError if the ranges name no chain and the structure has several, or a range contains no
+    residue.
 
-    Raises
-    ------
-    DataError
-        If the ranges name no chain and the structure has several, or a range contains no residue.
+    keys : uint64 (n), in any order.
+    ranges : from ``parse_ranges``.
     """
     codes, numbers = chain_codes(keys), without_chain(keys)
     chains = [chain_name(code) for code in np.unique(codes)]
@@ -187,14 +181,14 @@ BLOSUM62 = _table()
 def align(a: Bytes, b: Bytes) -> tuple[int, Index]:
     """Align two amino acid sequences over their whole length and return the score and the pairs.
 
-    A pair scores as BLOSUM62 has it, 0 if one of the two is no letter of the twenty amino acids (X). A gap
-    of n residues costs 11 + n; at each end one of the two may stick out at no cost. Of alignments of equal
-    score always the same one is chosen, see the kernel.
+    A pair scores as BLOSUM62 has it, 0 if one of the two is no letter of the twenty amino acids (X). A gap of
+    n residues costs 11 + n; at each end one of the two may stick out at no cost. Of alignments of equal score
+    always the same one is chosen, see the kernel. Raises RerankError if a byte for each pair does not fit
+    into the memory that is left.
 
     Parameters
     ----------
-    a, b : uint8 (m) and (n)
-        Letters; neither is empty.
+    a, b : uint8 (m) and (n), letters; neither is empty.
 
     Returns
     -------
@@ -202,11 +196,6 @@ def align(a: Bytes, b: Bytes) -> tuple[int, Index]:
         0 or more.
     partners : int64 (m)
         The place in b of the residue beside each residue of a, -1 beside a gap.
-
-    Raises
-    ------
-    RerankError
-        If a byte for each pair does not fit into the memory that is left.
 
     References
     ----------
@@ -239,10 +228,8 @@ class Partners:
 
     Attributes
     ----------
-    of : int64 (n_residues)
-        Its place among all residues of the natives, -1 = none.
-    matched : int64 (n_items)
-        The residues of each model that have one.
+    of : int64 (n_residues), its place among all residues of the natives, -1 = none.
+    matched : int64 (n_items), the residues of each model that have one.
     compared, equal : int64 (n_items)
         The matched residues whose amino acid is known on both sides, and those with the same one.
     """
@@ -274,24 +261,17 @@ def partners(
     By number: the residue with the same chain, number and insertion code. The names of chains do not matter
     if the model and the native have one chain each.
 
-    By sequence: the residue beside it in an alignment of the chains' sequences, see ``data.sequences``.
-    Chains of the same name belong together. If the two structures share no name, chains belong together
-    so that the scores of their alignments have the largest sum.
+    By sequence: the residue beside it in an alignment of the chains' sequences, see ``align``.
+    Chains of the same name belong together. If the two structures share no name, chains belong together so
+    that the scores of their alignments have the largest sum. Raises RerankError if the memory that is left
+    does not suffice for an alignment.
 
-    Parameters
-    ----------
     models : Traces (n_items)
     natives : Traces (n_lists)
-    lists : int64 (n_lists + 1)
-        Items of list i are ``lists[i]:lists[i + 1]``.
+    lists : int64 (n_lists + 1), items of list i are ``lists[i]:lists[i + 1]``.
     method : {"number", "sequence"}
     counted : bool (residues of the natives), optional
         Those that have partners; the others are aligned too. None = all.
-
-    Raises
-    ------
-    RerankError
-        If the memory that is left does not suffice for an alignment.
     """
     find = _by_number if method == "number" else _by_sequence
     of = find(models, natives, lists)
@@ -311,14 +291,10 @@ def partners(
 def given_keys(models: Traces, natives: Traces, found: Partners, judged: Mask) -> Traces:
     """Return the models with the keys of the natives.
 
-    Parameters
-    ----------
     models : Traces (n_items)
     natives : Traces (n_lists)
-    found : Partners
-        Residues without a partner are left out.
-    judged : bool (n_items)
-        Models whose list has a native; the others stay as they are.
+    found : Partners, residues without a partner are left out.
+    judged : bool (n_items), models whose list has a native; the others stay as they are.
     """
     item = np.repeat(np.arange(len(models)), models.lengths)
     has = found.of >= 0

@@ -1,4 +1,4 @@
-"""What every feature matrix can do, whatever its layout."""
+"""Matrices of features: what each can do, and its layouts, dense, sparse (compressed rows), and mixed."""
 
 from __future__ import annotations
 
@@ -33,10 +33,8 @@ class NotFiniteError(DataError):
 
     Attributes
     ----------
-    item, column
-        Its row and its column, from 0.
-    value
-        What was found.
+    item, column : its row and its column, from 0.
+    value : what was found.
     """
 
     def __init__(self, item: int, column: int, value: float) -> None:
@@ -87,10 +85,7 @@ class Features(ABC):
     def check(self, nan_allowed: bool) -> bool:
         """Check the invariants and return whether any value is NaN.
 
-        Raises
-        ------
-        DataError
-            If an invariant does not hold, a value is infinite, or NaN and not allowed.
+        Raises DataError if an invariant does not hold, a value is infinite, or NaN and not allowed.
         """
 
     @abstractmethod
@@ -135,6 +130,11 @@ class Features(ABC):
     @abstractmethod
     def select(self, columns: Index, n_features: int) -> Features:
         """Return the features with column j moved to columns[j] of ``n_features``, dropped if it is -1."""
+
+    def widened(self, n_features: int) -> Features:
+        """Return the features with columns of 0 after the last, ``n_features`` in all."""
+        n = self.n_features
+        return self if n == n_features else self.select(np.arange(n), n_features)
 
     @abstractmethod
     def with_columns(self, values: Floats) -> Features:
@@ -526,12 +526,7 @@ def as_features(X: Any) -> Features:
     """Return features from an array or a frame (n_items, n_features), a scipy sparse matrix, or Features.
 
     Values that are masked, null or NA become NaN, see ``data.arrays.real_array``. Duplicate entries of a
-    sparse matrix are summed, as scipy does.
-
-    Raises
-    ------
-    DataError
-        If X is none of these.
+    sparse matrix are summed, as scipy does. Raises DataError if X is none of these.
     """
     if isinstance(X, Features):
         return X

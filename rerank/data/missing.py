@@ -60,15 +60,11 @@ class Imputation:
 
     Attributes
     ----------
-    name : str
-        One of POLICIES.
-    n_features : int
-        The number of feature columns without indicators.
-    n_items : int
-        The number of training items.
-    values : mapping of str to array
-        For the policies that are fitted ``means``, float64 (n_features), NaN for a feature without any value,
-        and ``counts``, int64 (n_features): the training items that lack it.
+    name : str, one of POLICIES.
+    n_features : int, the number of feature columns without indicators.
+    n_items : int, the number of training items.
+    values : mapping of str to array, for the policies that are fitted ``means``, float64 (n_features), NaN
+        for a feature without any value, and ``counts``, int64 (n_features): the training items that lack it.
     """
 
     name: str
@@ -102,13 +98,8 @@ class Imputation:
         """Return the lists with filled features and indicators, in new arrays; float32 stays float32.
 
         Features are matched by column. With ``warn`` a DataNote names features that are missing without an
-        indicator for them.
-
-        Raises
-        ------
-        DataError
-            If a value is missing and the policy is "error", the number of features differs from the training
-            lists', an indicator's name is taken, or a mean overflows.
+        indicator for them. Raises DataError if a value is missing and the policy is "error", the number of
+        features differs from the training lists', an indicator's name is taken, or a mean overflows.
         """
         if lists.n_features != self.n_features:
             found = f"{lists.source}: {lists.n_features} features"
@@ -119,10 +110,6 @@ class Imputation:
             return lists
         if self.name == "zero":
             return with_zeros(lists)
-        return self._filled(lists, warn)
-
-    def _filled(self, lists: CandidateLists, warn: bool) -> CandidateLists:
-        """The lists with means in place of missing values, and indicators."""
         empty = np.isnan(self.values["means"])
         if not (lists.has_missing or empty.any() or len(self.indicated)):
             return lists
@@ -142,18 +129,13 @@ class Imputation:
                 fill = list_means(values[:, j], gone[:, j], lists.offsets, fill)[gone[:, j]]
             values[gone[:, j], j] = fill
         values[:, np.flatnonzero(empty)] = 0.0
-        if warn and self.name == "indicator":
-            self._note_unindicated(lists.source, names, gone)
+        new = np.flatnonzero(gone.any(axis=0) & (self.values["counts"] == 0))
+        if warn and self.name == "indicator" and len(new):
+            what = f"{count(len(new), 'feature')} ({some([names[j] for j in new.tolist()])})"
+            text = f"{lists.source}: values of {what} are missing, but none was in training: no indicator"
+            warnings.warn(text, DataNote, stacklevel=3)
         new_names = [*names, *added] if added else lists.feature_names
         return replace(lists, features=Dense(values), feature_names=new_names)
-
-    def _note_unindicated(self, source: str, names: Sequence[str], gone: AnyArray) -> None:
-        """Warn if features are missing that no training item lacked, so that they have no indicator."""
-        new = np.flatnonzero(gone.any(axis=0) & (self.values["counts"] == 0))
-        if len(new):
-            what = f"{count(len(new), 'feature')} ({some([names[j] for j in new.tolist()])})"
-            text = f"{source}: values of {what} are missing, but none was in training: no indicator"
-            warnings.warn(text, DataNote, stacklevel=5)
 
     def rows(self, names: Sequence[str]) -> list[tuple[str, float, int]]:
         """Return each feature that training items lack: its name, its mean, and how many lack it."""
@@ -195,10 +177,7 @@ def array_forms(name: str, n_features: int) -> dict[str, ArrayForm]:
 def fit_missing(name: str, lists: CandidateLists) -> Imputation:
     """Return the policy called ``name``, with the means of ``lists``.
 
-    Raises
-    ------
-    ConfigError
-        If the name is unknown, or means of sparse features are asked for.
+    Raises ConfigError if the name is unknown, or means of sparse features are asked for.
     """
     check_policy(name)
     n = lists.n_features
@@ -240,13 +219,9 @@ def _mean(known: Floats) -> float:
 def list_means(column: AnyArray, gone: AnyArray, offsets: Index, default: float) -> Floats:
     """Return the mean of each item's list over its known values, ``default`` for a list without any.
 
-    Parameters
-    ----------
     column : float (n_items)
-    gone : bool (n_items)
-        Whether a value is not known; it is not looked at.
+    gone : bool (n_items), whether a value is not known; it is not looked at.
     offsets : int64 (n_lists + 1)
-    default : float
     """
     starts, lengths = offsets[:-1], np.diff(offsets)
     known = np.where(gone, 0.0, column.astype(np.float64))

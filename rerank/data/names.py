@@ -1,8 +1,9 @@
-"""Names of feature columns: indices as names, and which columns of two sets are the same feature."""
+"""Names of feature columns, which columns of two sets are the same feature, and roles that names have."""
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 import warnings
 from collections.abc import Iterable, Sequence
@@ -49,12 +50,9 @@ class Columns:
 
     Attributes
     ----------
-    names
-        None = "1", "2", ...
-    n
-        How many there are.
-    selection
-        How they were chosen from the columns of a file, "" = all of them (see data.selection).
+    names : none = "1", "2", ...
+    n : how many there are.
+    selection : how they were chosen from the columns of a file, "" = all of them (see data.selection).
     """
 
     names: Sequence[str] | None
@@ -97,12 +95,9 @@ class Match:
 
     Attributes
     ----------
-    places : int64 (n_mine)
-        The place of each column in the other set, -1 if it has none.
-    known : bool (n_mine)
-        Whether the other set knows a column: has it or, for indices, has a larger one.
-    by_position : bool
-        Whether only one side has names, so that columns are matched by position.
+    places : int64 (n_mine), the place of each column in the other set, -1 if it has none.
+    known : bool (n_mine), whether the other set knows a column: has it or, for indices, has a larger one.
+    by_position : bool, whether only one side has names, so that columns are matched by position.
     """
 
     places: Index
@@ -160,7 +155,20 @@ ITEM_NAMES: dict[str, tuple[str, ...]] = {
 LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
 CLASSES = ("label", "labels", "class", "classes", "target")
 
-_KNOWN = [name for names in ITEM_NAMES.values() for name in names]
+# Names by which a column is found if its role is not given: the first that a table or frame has.
+KNOWN = {
+    "list_column": LISTS,
+    "label_column": ITEM_NAMES["label"],
+    "id_column": ITEM_NAMES["id"],
+    "text_column": ITEM_NAMES["text"],
+    "answer_column": ITEM_NAMES["answer"],
+}
+# The same for lists of examples: a target is a class there.
+KNOWN_OF_CLASSES = KNOWN | {
+    "list_column": tuple(name for name in LISTS if name not in CLASSES),
+    "label_column": CLASSES,
+}
+
 _SUGGESTS = {
     **dict.fromkeys(
         ("em", "exact_match", "f1", "acc", "accuracy", "bleu", "rouge", "wer", "gold"), "a metric"
@@ -205,7 +213,7 @@ def resembled(name: str, known: Iterable[str]) -> str | None:
 def note_resembling(source: str, names: Iterable[str], lists: Iterable[str]) -> None:
     """Warn about ``names`` without a role that look like a known one (``lists`` of lists), or like a leak."""
     found = []
-    known = (*lists, *_KNOWN, "score", "features", "references")
+    known = (*lists, *itertools.chain(*ITEM_NAMES.values()), "score", "features", "references")
     names = list(names)
     numbered = "f1" in names and "f2" in names  # features, no measure
     for i, name in enumerate(names):

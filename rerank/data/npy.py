@@ -1,4 +1,8 @@
-"""The .npy format as numpy.save writes it: checked headers, and arrays that are filled within their file."""
+"""The .npy format: checked headers, arrays that are filled within their file, and passes over mapped ones.
+
+A page of a mapped file that was read counts as memory of the process until the system takes it away, which
+it does late. The arrays of a store may be as large as the memory: passes over them go block by block.
+"""
 
 from __future__ import annotations
 
@@ -72,13 +76,8 @@ class Header:
 def read_header(stream: _Stream) -> Header:
     """Return the header of the array that ``stream`` begins with, and leave the stream at its data.
 
-    The text is matched, not evaluated. Only numbers are accepted, in rows (not in Fortran order) and with
-    a header of version 1.0, as numpy.save writes them.
-
-    Raises
-    ------
-    ValueError
-        If there is no such header.
+    The text is matched, not evaluated. Only numbers are accepted, in rows (not in Fortran order) and with a
+    header of version 1.0, as numpy.save writes them. Raises ValueError if there is no such header.
     """
     start = stream.read(10)
     length = int.from_bytes(start[8:], "little")
@@ -134,12 +133,8 @@ BLOCK = 1 << 26  # bytes
 def row_blocks(values: AnyArray, offsets: Index | None = None) -> Iterator[slice]:
     """Yield ranges of rows that cover an array; the pages of each are given back after the loop's body.
 
-    Parameters
-    ----------
-    values
-        Array (n_rows, ...), C-contiguous. One that is no file mapped to be read is a single range.
-    offsets
-        Of lists of rows that no range may cut, int64 (n_lists + 1); None = each row is one.
+    values : array (n_rows, ...), C-contiguous. One that is no file mapped to be read is a single range.
+    offsets : of lists of rows that no range may cut, int64 (n_lists + 1); None = each row is one.
     """
     pages, n_rows = _mapping(values), len(values)
     step = max(BLOCK // max(values.nbytes // max(n_rows, 1), 1), 1)

@@ -1,14 +1,15 @@
-"""Lists that occur in two sets, recognised by hashes of their features: a test set that was trained on."""
+"""Lists that occur in two sets: recognised by hashes of their features, or equal in two folds."""
 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rerank.core.errors import DataError
-from rerank.core.types import AnyArray
+from rerank.core.errors import DataError, DataNote
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 
 # A sketch holds so many hashes at most, the smallest ones: 8 KB.
@@ -29,14 +30,10 @@ def sketch(lists: CandidateLists, *, poor: bool = False) -> str:
 def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
     """Return the share of lists, 0 to 1, whose features are in a sketch; 0 if it may be chance.
 
-    Parameters
-    ----------
     known : str
         As ``sketch`` gives it. If it is full, the share is that of the lists whose hashes it could hold.
-    names : sequence of str
-        The feature columns of the lists that were hashed.
-    lists : CandidateLists
-        Other lists; columns are matched by name.
+    names : sequence of str, the feature columns of the lists that were hashed.
+    lists : CandidateLists, other lists; columns are matched by name.
     """
     found = _found(known, names, lists, poor=False)
     share = sum(found) / max(len(found), 1)
@@ -62,10 +59,7 @@ def _found(known: str, names: Sequence[str], lists: CandidateLists, poor: bool) 
 def shared_lists(known: CandidateLists, lists: CandidateLists) -> int:
     """Return the number of lists that have the id and the features of a known list; without ids 0.
 
-    Parameters
-    ----------
-    known, lists : CandidateLists
-        Columns are matched by name.
+    known, lists : CandidateLists, columns are matched by name.
     """
     if known.list_ids is None or lists.list_ids is None:
         return 0
@@ -94,13 +88,9 @@ def _projections(lists: CandidateLists, names: Sequence[str], poor: bool = False
     with np.errstate(over="ignore"):
         projected = lists.features.scores(w).astype(np.float32)
     for row in np.split(projected, lists.offsets[1:-1]):
-        yield row.tobytes() if np.isfinite(row).all() and (poor or _differing(row) > 2) else None
-
-
-def _differing(values: AnyArray) -> int:
-    """Return how many different values there are, all finite; np.unique would import masked arrays."""
-    ordered = np.sort(values)
-    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+        ordered = np.sort(row)  # np.unique would import masked arrays
+        rich = poor or np.count_nonzero(ordered[1:] != ordered[:-1]) > 1
+        yield row.tobytes() if rich and np.isfinite(row).all() else None
 
 
 def copy_groups(lists: CandidateLists) -> list[int]:
@@ -116,6 +106,31 @@ def copy_groups(lists: CandidateLists) -> list[int]:
         keys = [i if row is None else row for i, row in enumerate(_projections(lists, lists.names()))]
     first: dict[object, int] = {}
     return [first.setdefault(key, i) for i, key in enumerate(keys)]
+
+
+def note(text: str) -> None:
+    """Warn with a DataNote."""
+    warnings.warn(text, DataNote, stacklevel=4)
+
+
+def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> bool:
+    """Warn if many lists have the features of training lists, and return whether they have.
+
+    Parameters are those of ``overlap``; ``what`` is what the note calls the training lists.
+    """
+    share = overlap(known, names, lists)
+    if share:
+        note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")
+    return share > 0
+
+
+def note_shared(known: CandidateLists, lists: CandidateLists, what: str) -> None:
+    """Warn if lists are in another part too: many by their features, or some by id and features.
+
+    ``what`` is what the note calls the other part.
+    """
+    if not note_trained_on(sketch(known), known.names(), lists, what) and (n := shared_lists(known, lists)):
+        note(f"{lists.source}: {count(n, 'list')} with the id and the features of one of the {what}")
 
 
 Place = tuple[int, int]
@@ -135,12 +150,8 @@ def check_apart(names: Sequence[str], sets: Sequence[CandidateLists]) -> None:
 
     Lists are the same if id, features, judgements and texts are; folds without ids are compared as wholes.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The folds.
-    sets : sequence of CandidateLists
-        The lists of each fold.
+    names : sequence of str, the folds.
+    sets : sequence of CandidateLists, the lists of each fold.
     """
     reason = "tests over folds need every list once"
     for (k, i), (m, j) in shared_ids(sets):

@@ -61,8 +61,6 @@ class PairRelation:
     def ranges(self, labels: Floats, rank: Ints, offsets: Index) -> tuple[Ints, Ints]:
         """Return start, stop int32 (n): each item must beat the positions start..stop-1 of its list.
 
-        Parameters
-        ----------
         labels : float64 (n), never rising within a list
         rank : int32 (n), never falling within a list
         offsets : int64 (n_lists + 1)
@@ -134,19 +132,13 @@ class Pairs:
 
     Attributes
     ----------
-    lists : int64 (n)
-        The lists that have a pair.
-    offsets : int64 (n + 1)
-        The bounds of these lists in the columns below.
-    items : int64 (n_items)
-        The row of each item in the set.
-    rank, start, stop : int32 (n_items)
-        The item at position j must beat positions start[j]..stop[j]-1, counted from its list's first
-        position. Start and stop are non-decreasing within a list.
-    h, c : float64 (n_items) and float
-        The margin function.
-    n_skipped : int
-        The number of lists without a pair.
+    lists : int64 (n), the lists that have a pair.
+    offsets : int64 (n + 1), the bounds of these lists in the columns below.
+    items : int64 (n_items), the row of each item in the set.
+    rank, start, stop : int32 (n_items), the item at position j must beat positions start[j]..stop[j]-1,
+        counted from its list's first position. Start and stop are non-decreasing within a list.
+    h, c : float64 (n_items) and float, the margin function.
+    n_skipped : int, the number of lists without a pair.
     """
 
     lists: Index
@@ -202,10 +194,7 @@ class Pairs:
     def subset(self, chosen: Index) -> Pairs:
         """Return the pairs of some of the lists.
 
-        Parameters
-        ----------
-        chosen
-            Their positions in ``lists``, rising.
+        chosen : their positions in ``lists``, rising.
         """
         sizes = np.diff(self.offsets)
         kept = np.zeros(self.n_lists, dtype=bool)
@@ -228,21 +217,12 @@ class Pairs:
 def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | None = None) -> Pairs:
     """Return the pairs of ``lists`` under ``relation``.
 
-    If no list has a pair, the result contains no lists; callers that need one must check.
+    If no list has a pair, the result contains no lists; callers that need one must check. Raises DataError if
+    the lists have no labels.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels.
-    relation
-        T(p, q).
-    margin
-        g(p, q); None = even margins.
-
-    Raises
-    ------
-    DataError
-        If the lists have no labels.
+    lists : lists with labels.
+    relation : T(p, q).
+    margin : g(p, q); None = even margins.
     """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels, so no pairs")
@@ -279,8 +259,7 @@ class Concordance:
 
     Parameters
     ----------
-    labels : float64 (n_items)
-        NaN = unjudged; such items are in no pair.
+    labels : float64 (n_items), naN = unjudged; such items are in no pair.
     offsets : int64 (n_lists + 1)
 
     Attributes
@@ -310,8 +289,7 @@ class Concordance:
         Parameters
         ----------
         scores : float64 (n_items)
-        list_weights : float64 (n_lists), optional
-            What a pair of each list counts.
+        list_weights : float64 (n_lists), what a pair of each list counts.
 
         Returns
         -------

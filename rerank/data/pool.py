@@ -22,10 +22,8 @@ class Places:
 
     Attributes
     ----------
-    lists : int64 (n_items)
-        The pool's list of each item, -1 if the pool has no such list.
-    numbers : int64 (n_items)
-        Its number in that list, -1 if the list has no such item.
+    lists : int64 (n_items), the pool's list of each item, -1 if the pool has no such list.
+    numbers : int64 (n_items), its number in that list, -1 if the list has no such item.
     """
 
     lists: Index
@@ -49,18 +47,10 @@ class Pool:
     def add(self, lists: CandidateLists, *, new_lists: bool = True, new_items: bool = True) -> Places:
         """Return where the items of ``lists`` are, after adding those that the pool does not have yet.
 
-        Lists and items without ids are numbered from 1.
+        Lists and items without ids are numbered from 1. Raises DataError if two lists, or two items of a
+        list, have one id.
 
-        Parameters
-        ----------
-        lists : CandidateLists
-        new_lists, new_items : bool
-            Whether lists and items are added.
-
-        Raises
-        ------
-        DataError
-            If two lists, or two items of a list, have one id.
+        new_lists, new_items : bool, whether lists and items are added.
         """
         of_list = np.full(lists.n_lists, -1, dtype=np.int64)
         numbers = np.full(lists.n_items, -1, dtype=np.int64)

@@ -6,12 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, model_validator
-
 from rerank.core.errors import ConfigError
 from rerank.core.files.inputs import is_file
 from rerank.core.patterns import patterns_of
-from rerank.core.settings import Settings, setting, usage_of
+from rerank.core.settings import Settings, setting
 
 
 def _one(given: Any) -> Any:
@@ -48,13 +46,13 @@ def checked_patterns(texts: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(texts or ())
 
 
-OptionalPath = Annotated[str | None, BeforeValidator(_one)]
-Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
-Patterns = Annotated[tuple[str, ...], BeforeValidator(_patterns)]
+OptionalPath = Annotated[str | None, _one]
+Paths = Annotated[tuple[str, ...], _several]
+Patterns = Annotated[tuple[str, ...], _patterns]
 Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # in place of a file of initial weights
 Missing = Literal["error", "nan", "zero", "mean", "list-mean", "indicator"]
-Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
+Stripped = Annotated[tuple[Literal["traces", "functions"], ...], _several]
 
 
 FITTED = ("mean", "list-mean", "indicator")  # policies for missing values that only training can fit
@@ -161,7 +159,7 @@ class ReadOptions(Settings):
 
     def changed(self) -> list[str]:
         """Return the names of the options that are not at their default, except ``threads``."""
-        fields = ReadOptions.model_fields.items()
+        fields = ReadOptions.settings.items()
         return [name for name, field in fields if name != "threads" and getattr(self, name) != field.default]
 
     def files(self) -> list[str]:
@@ -204,7 +202,7 @@ class Reading(ReadOptions):
     )
 
 
-PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
+PER_PART = [name for name, field in Reading.settings.items() if field.per_part]
 # What unlabelled lists are read without.
 OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best", "residues", "match"}
 
@@ -261,19 +259,17 @@ class DataSection(Reading):
         "unjudged items of judged lists: left out of learning, learnt from as not relevant, or refused",
     )
 
-    @model_validator(mode="after")
-    def _dev_is_given(self) -> DataSection:
+    def check_values(self) -> None:
         for name in (f"dev_{name}" for name in PER_PART):
             if getattr(self, name) and not self.dev:
-                raise ValueError(f"data.{name}: not used without development lists (data.dev)")
-        return self
+                raise ConfigError(f"data.{name}: not used without development lists (data.dev)")
 
     def reading(self, part: Part) -> Reading:
         """Return how one part is read; further files (``merge``) are joined to the training lists only.
 
         Unlabelled lists are read without references, ids and judgements.
         """
-        values = {name: getattr(self, name) for name in Reading.model_fields}
+        values = {name: getattr(self, name) for name in Reading.settings}
         if part == "dev":
             values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
             if self.dev_native is None:
@@ -285,7 +281,7 @@ class DataSection(Reading):
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of a model whose choices become labels."""
         scheme, _, path = (self.quantise or "").partition("=")
-        own = self.model_copy(update={"init": self.initial_file})
+        own = self.with_settings(init=self.initial_file)
         return [*super(DataSection, own).files(), *([path] if scheme == "model" else [])]
 
     @property
@@ -296,4 +292,4 @@ class DataSection(Reading):
 
 def paths_of(owner: type[Settings]) -> list[str]:
     """Return the names of the settings that are paths."""
-    return [name for name, field in owner.model_fields.items() if usage_of(field).path]
+    return [name for name, field in owner.settings.items() if field.path]

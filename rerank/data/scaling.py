@@ -66,16 +66,12 @@ class Scaling:
 
     Attributes
     ----------
-    name : str
-        One of SCALINGS.
-    n_features : int
-        The number of feature columns.
-    shifts : bool
-        Whether the lists it was fitted on were dense.
-    values : mapping of str to array
-        For minmax and zscore ``divisor`` and (with shifts) ``shift`` by column; for rank ``bounds``
-        (n_features + 1) into ``knots`` and their ``levels``. For list-minmax and list-zscore of dense
-        columns beside indicators ``places``: the columns that are scaled.
+    name : str, one of SCALINGS.
+    n_features : int, the number of feature columns.
+    shifts : bool, whether the lists it was fitted on were dense.
+    values : mapping of str to array, for minmax and zscore ``divisor`` and (with shifts) ``shift`` by column;
+        for rank ``bounds`` (n_features + 1) into ``knots`` and their ``levels``. For list-minmax and list-
+        zscore of dense columns beside indicators ``places``: the columns that are scaled.
     """
 
     name: str
@@ -86,19 +82,13 @@ class Scaling:
     def apply(self, lists: CandidateLists, *, overwrite: bool = False) -> CandidateLists:
         """Return the lists with scaled features, in new arrays; float32 stays float32.
 
-        Features are matched by column.
+        Features are matched by column. Raises DataError if the number of features differs from that of the
+        training lists, or a scaled value overflows.
 
-        Parameters
-        ----------
         lists : what is scaled.
         overwrite : whether nothing else reads the features of ``lists`` any more: an array in memory that may
             be written to is then scaled where it is, to the same values, and the features of ``lists`` are
             NaN afterwards. Arrays of a store are copied in any case.
-
-        Raises
-        ------
-        DataError
-            If the number of features differs from that of the training lists, or a scaled value overflows.
         """
         if lists.n_features != self.n_features:
             raise DataError(
@@ -111,19 +101,17 @@ class Scaling:
         if self.shifts and not isinstance(features, Dense):
             features = Dense(features.to_dense())
         overwrite = overwrite and isinstance(features, Dense) and features.values.flags.writeable
-        new = self._applied(lists, features, overwrite)
+        if isinstance(features, Mixed):
+            values = self._dense(lists, features.values, features.places)
+            new: Features = replace(features, values=values, rows=self._rows(lists, features.rows))
+        elif isinstance(features, Sparse):
+            new = self._rows(lists, features)
+        else:
+            new = Dense(self._dense(lists, features.to_dense(), np.arange(self.n_features), overwrite))
         scaled = lists.with_values(new, f"scaling {self.name}")
         if overwrite:
             lists.give_up_features()
         return scaled
-
-    def _applied(self, lists: CandidateLists, features: Features, overwrite: bool) -> Features:
-        if isinstance(features, Mixed):
-            values = self._dense(lists, features.values, features.places)
-            return replace(features, values=values, rows=self._rows(lists, features.rows))
-        if isinstance(features, Sparse):
-            return self._rows(lists, features)
-        return Dense(self._dense(lists, features.to_dense(), np.arange(self.n_features), overwrite))
 
     def _dense(
         self, lists: CandidateLists, values: AnyArray, columns: AnyArray, overwrite: bool = False
@@ -238,12 +226,8 @@ def _members(name: str) -> dict[str, str]:
 def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
     """Return the scaling called ``name``, with the statistics of ``lists``.
 
-    Raises
-    ------
-    ConfigError
-        If the name is unknown, or ranks of sparse features are asked for.
-    DataError
-        If values are so large that their range or sum is not a float64.
+    Raises ConfigError if the name is unknown, or ranks of sparse features are asked for; DataError if values
+    are so large that their range or sum is not a float64.
     """
     if name not in SCALINGS:
         raise ConfigError(f"unknown scaling {name!r}; {did_you_mean(name, SCALINGS)}")

@@ -1,4 +1,4 @@
-"""Columns chosen by name, number, range or glob: ``prm*,-length``."""
+"""Columns chosen by name, number, range or glob, ``prm*,-length``, and features permuted within lists."""
 
 from __future__ import annotations
 
@@ -60,23 +60,13 @@ class Finder:
 def columns_matching(columns: Columns, texts: Sequence[str], source: str, *, lenient: bool = False) -> Mask:
     """Return which columns a selection includes, bool (n).
 
-    Items apply from left to right. If the first one excludes, the selection starts from all columns.
+    Items apply from left to right. If the first one excludes, the selection starts from all columns. Raises
+    DataError if an item matches no column; it names the nearest one. Or if no column is included.
 
-    Parameters
-    ----------
-    columns
-        The columns to choose from.
-    texts
-        Items as ``patterns_of`` takes them.
-    source
-        Where the columns are from, for messages.
-    lenient
-        Accept items that match no column.
-
-    Raises
-    ------
-    DataError
-        If an item matches no column; it names the nearest one. Or if no column is included.
+    columns : the columns to choose from.
+    texts : items as ``patterns_of`` takes them.
+    source : where the columns are from, for messages.
+    lenient : accept items that match no column.
     """
     finder = Finder(columns)
     patterns = patterns_of(texts)
@@ -108,21 +98,11 @@ def selected(lists: CandidateLists, texts: Sequence[str], *, lenient: bool = Fal
     """Return the same lists with the feature columns that a selection includes, in the order they have.
 
     They keep their names; unnamed columns are named by their numbers. They are matched to other columns by
-    these names alone, never by position.
+    these names alone, never by position. Raises DataError if an item matches no column, or none is included.
 
-    Parameters
-    ----------
-    lists
-        Lists as they were read.
-    texts
-        Items as ``patterns_of`` takes them; without any, the lists stay as they are.
-    lenient
-        Accept items that match no column.
-
-    Raises
-    ------
-    DataError
-        If an item matches no column, or none is included.
+    lists : lists as they were read.
+    texts : items as ``patterns_of`` takes them; without any, the lists stay as they are.
+    lenient : accept items that match no column.
     """
     if not texts:
         return lists
@@ -159,14 +139,9 @@ def random_order(lists: CandidateLists, seed: int, repeat: int) -> Index:
 def permuted(features: Features, columns: Mask, order: Index) -> Features:
     """Return features whose ``columns`` have the values of the items at ``order``, together.
 
-    Parameters
-    ----------
-    features
-        Of any layout, which stays.
-    columns
-        bool (n_features).
-    order
-        int64 (n_items): item i takes the values of item ``order[i]``.
+    features : of any layout, which stays.
+    columns : bool (n_features).
+    order : int64 (n_items): item i takes the values of item ``order[i]``.
     """
     if isinstance(features, Dense):
         values = features.values.copy()

@@ -68,10 +68,7 @@ def check_place(path: StrPath) -> None:
 def restore(path: StrPath) -> None:
     """Put back a store that a killed process was replacing at ``path``, with a note.
 
-    Raises
-    ------
-    RerankError
-        If there is such a store and it cannot be renamed.
+    Raises RerankError if there is such a store and it cannot be renamed.
     """
     place = os.path.realpath(path)
     try:

@@ -248,7 +248,10 @@ class _Reader:
             return self.traces(name, length)
         if column.kind in ("strings", "names"):
             strings = self.strings(name, length)
-            return _names(strings) if strings is not None and column.kind == "names" else strings
+            if strings is None or column.kind != "names":
+                return strings
+            require(_NAME_BYTES * len(strings) + len(strings.data), f"{len(strings):,} feature names")
+            return list(strings)
         if name not in self.arrays and not column.several:
             return None
         if column.kind == "ragged":
@@ -285,12 +288,6 @@ class _Reader:
         except DataError as error:
             message = str(error).removeprefix(f"{self.path}: ")
             raise FormatError(str(self.path), None, message, "columns that fit each other") from None
-
-
-def _names(strings: StringColumn) -> list[str]:
-    """The names of features as objects."""
-    require(_NAME_BYTES * len(strings) + len(strings.data), f"{len(strings):,} feature names")
-    return list(strings)
 
 
 def _brief(value: Any) -> str:

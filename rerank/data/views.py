@@ -29,18 +29,13 @@ class Candidate:
 
     Attributes
     ----------
-    list_id, id : str
-        Its number from 1 if the lists have no ids.
-    label : float, optional
-        None if it is unjudged.
+    list_id, id : str, its number from 1 if the lists have no ids.
+    label : float, none if it is unjudged.
     text : str, optional
     classes : str, optional
-    base_score : float, optional
-        The first stage's score.
-    features : dict of str to float
-        By name; NaN = missing. Features of sparse lists that are 0 are left out.
-    item : int
-        Its place among the items of all lists.
+    base_score : float, the first stage's score.
+    features : dict of str to float, by name; NaN = missing. Features of sparse lists that are 0 are left out.
+    item : int, its place among the items of all lists.
     """
 
     list_id: str
@@ -75,8 +70,7 @@ class CandidateList(Sequence[Candidate]):
     Parameters
     ----------
     lists : CandidateLists
-    place : int
-        Which one, from 0.
+    place : int, which one, from 0.
     """
 
     def __init__(self, lists: Any, place: int) -> None:
@@ -200,15 +194,12 @@ def each_list(lists: Any) -> Iterator[CandidateList]:
 def chosen(lists: Any, key: Any) -> int | Index:
     """Return the lists that an index means: the place of one, or the places of several, int64.
 
+    Raises NotThereError if there is none.
+
     Parameters
     ----------
     lists : CandidateLists
     key : a number or an id for one list; a slice, a mask, numbers or ids for several.
-
-    Raises
-    ------
-    NotThereError
-        If there is none.
     """
     n = len(lists)
     if isinstance(key, str):

@@ -19,8 +19,8 @@ from rerank.core.text import count
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note
 from rerank.data.pool import Places, Pool, pool_lists, widened
-from rerank.experiment.notes import note
 from rerank.metrics.base import Metric, parse_all
 from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingMetric

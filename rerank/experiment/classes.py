@@ -30,7 +30,7 @@ def reading_for(metrics: Sequence[str] | None, reading: Reading | None) -> Readi
     reading = reading or Reading()
     found = {} if metrics is None else parse_all(metrics)
     if any(metric.of_classes for metric in found.values()):
-        return reading.model_copy(update={"classes": True})
+        return reading.with_settings(classes=True)
     return reading
 
 

@@ -26,8 +26,6 @@ from rerank.experiment.classes import (
     reading_for,
 )
 from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
-from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
 from rerank.experiment.systems import (
     add_data,
     add_files,
@@ -37,6 +35,7 @@ from rerank.experiment.systems import (
     is_nested_mapping,
     systems_in,
 )
+from rerank.formats.sources import Data, all_or_none, as_lists, check_outputs, inputs_of, is_path
 
 if TYPE_CHECKING:
     from rerank.evaluation.compare import Comparisons
@@ -293,7 +292,7 @@ def _systems_of(
     refuse_other_rows(**{"data": data, **systems})
     read = None
     if is_path(data) and all(value is None for value in shape.values()):
-        read = gathered(data, reading_for(metrics, Reading.model_validate({"missing": missing})))
+        read = gathered(data, reading_for(metrics, Reading(missing=missing)))  # type: ignore[arg-type]
     lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
     if isinstance(lists, CandidateLists) and has_classes(lists):
         for name, policy in (("missing", missing), ("missing_lists", missing_lists)):
@@ -360,9 +359,9 @@ def evaluate_files(
         note_evaluation(lists, systems, found)
     with all_or_none():
         if per_list is not None:
-            from rerank.core.tables import record
+            from rerank.core.tables.data import per_list_tsv
 
-            write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+            write_lines(per_list, (line.rstrip("\n") for line in per_list_tsv(found.per_list())))
         if html is not None:
             from rerank.evaluation.results import Results
             from rerank.report import page

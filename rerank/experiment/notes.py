@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank.core.errors import DataNote
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import overlap, shared_lists, sketch, strangers
+from rerank.data.overlap import note
 
 if TYPE_CHECKING:
     from rerank.evaluation.evaluate import Evaluation
-    from rerank.models.base import Model
 
 _AT_ONCE = 1 << 18  # items whose ranking is found at a time
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
 _FEW_LISTS = 5
-
-
-def note(text: str) -> None:
-    """Warn with a DataNote."""
-    warnings.warn(text, DataNote, stacklevel=4)
 
 
 def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found: Evaluation) -> None:
@@ -174,35 +166,3 @@ def _blocks(offsets: Index) -> Iterator[tuple[slice, slice]]:
         stop = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, side="right")) - 1)
         yield slice(first, stop), slice(int(offsets[first]), int(offsets[stop]))
         first = stop
-
-
-def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> bool:
-    """Warn if many lists have the features of training lists, and return whether they have.
-
-    Parameters are those of ``overlap``; ``what`` is what the note calls the training lists.
-    """
-    share = overlap(known, names, lists)
-    if share:
-        note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")
-    return share > 0
-
-
-def note_strangers(model: Model, lists: CandidateLists) -> None:
-    """Warn if a model was fitted for unlabelled lists, and some of ``lists`` are not among them.
-
-    Models that adapt to the lists that they score are for any lists.
-    """
-    record = None if model.adapts else model.training.unlabelled
-    share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
-    if share:
-        whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"
-        note(f"{lists.source}: {max(share, 0.01):.0%} of the lists are not among {whose}")
-
-
-def note_shared(known: CandidateLists, lists: CandidateLists, what: str) -> None:
-    """Warn if lists are in another part too: many by their features, or some by id and features.
-
-    ``what`` is what the note calls the other part.
-    """
-    if not note_trained_on(sketch(known), known.names(), lists, what) and (n := shared_lists(known, lists)):
-        note(f"{lists.source}: {count(n, 'list')} with the id and the features of one of the {what}")

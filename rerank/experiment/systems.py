@@ -21,9 +21,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.reading import FITTED, Reading
 from rerank.experiment.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
-from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
 from rerank.formats.scores import read_scores
+from rerank.formats.sources import Data, is_path, read_judged, read_lists
 from rerank.metrics.judges import untied
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def gathered(data: Data, reading: Reading) -> SystemPool:
             raise ConfigError(f"--{flag} is not used: {shown(path)} holds judgements (qrels)")
         return SystemPool(None, read_judgements(path))
     if reading.qrels is not None and is_run(path, reading):
-        run = _with_all_scores(path, reading.model_copy(update={"qrels": None}))
+        run = _with_all_scores(path, reading.with_settings(qrels=None))
         return SystemPool(run, read_judgements(reading.qrels), missing=missing)
     lists = _with_all_scores(path, reading)
     if lists.labels is None and is_run(path, reading):
@@ -85,9 +85,9 @@ def check_missing(missing: str | None) -> None:
 def _with_all_scores(path: str, reading: Reading) -> CandidateLists:
     """The lists of a file; values that it lacks are NaN, unless its format defines what they are."""
     if reading.missing is not None and "missing" not in _format(path, reading).honours:
-        reading = reading.model_copy(update={"missing": None})  # it is for the systems alone
+        reading = reading.with_settings(missing=None)  # it is for the systems alone
     if reading.missing in ("nan", "list-mean"):
-        return read_lists(path, reading.model_copy(update={"missing": "nan"}))
+        return read_lists(path, reading.with_settings(missing="nan"))
     return load_for(path, reading, "nan", if_refused=True)
 
 
@@ -243,7 +243,7 @@ def gathered_values(
         If a value is not a number, a system has no score at all, or scores without ids have no items to
         follow.
     """
-    from rerank.metrics.sequences import scores_of
+    from rerank.metrics.judges import scores_of
 
     if read is not None:
         gathering = read

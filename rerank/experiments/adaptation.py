@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
-from rerank.core.records import Number, Record
+from rerank.core.records import Number, Record, fact
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse_all, prepare_all
@@ -48,7 +47,7 @@ class AdaptationRecord(Record):
     tau: Number[float]
     diagnostics: dict[str, Number[float]]
     changes: dict[str, ChangeRecord]
-    together: dict[str, Number[float]] = Field(default_factory=dict)
+    together: dict[str, Number[float]] = fact({})
 
     def facts(self) -> Iterator[tuple[str, float]]:
         """Yield every number with its name, for tables."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pydantic
-
 from rerank.core.errors import ConfigError
 from rerank.core.files.inputs import is_pipe
 from rerank.core.registry import did_you_mean
@@ -26,7 +24,7 @@ PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
 _OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
 _DATA_OF_ROW = ("features", "label", "quantise", "init", "missing", "unjudged")
-_OF_SELECT = frozenset(SelectSection.model_fields)
+_OF_SELECT = frozenset(SelectSection.settings)
 SPELLING = {"first-best": FIRST_BEST}
 
 
@@ -56,6 +54,13 @@ def _shares(given: Any) -> Any:
     return tuple(sorted(values)) or (100,)
 
 
+def _metrics(given: Any) -> Any:
+    """Metrics, one or several, with presets expanded."""
+    values = (given,) if isinstance(given, str) else given
+    texts = isinstance(values, list | tuple) and all(isinstance(one, str) for one in values)
+    return expanded(values) if texts else values
+
+
 class ExperimentData(DataSection):
     """Where the lists of an experiment are; ``{fold}`` in a path stands for the name of a fold."""
 
@@ -65,7 +70,7 @@ class ExperimentData(DataSection):
 
     def training(self, fold: str) -> DataSection:
         """Return what is trained on in a fold: all but the test part."""
-        values = {name: getattr(self, name) for name in DataSection.model_fields}
+        values = {name: getattr(self, name) for name in DataSection.settings}
         for name in (*paths_of(DataSection), "quantise"):
             value = values[name]
             if isinstance(value, str):
@@ -76,7 +81,7 @@ class ExperimentData(DataSection):
 
     def judging(self, fold: str) -> DataSection:
         """Return the test lists of a fold as the training part of a section of their own."""
-        values = {name: getattr(self, name) for name in Reading.model_fields}
+        values = {name: getattr(self, name) for name in Reading.settings}
         values |= {
             "train": self.test,
             "refs": self.test_refs,
@@ -101,7 +106,7 @@ class ExperimentConfig(Settings):
 
     name: str = setting("", "name of the experiment; none = that of the file")
     data: ExperimentData = setting(ExperimentData(), "input files and how they are read")
-    folds: Annotated[int | tuple[str, ...], pydantic.BeforeValidator(_names)] = setting(
+    folds: Annotated[int | tuple[str, ...], _names] = setting(
         (SINGLE,), "what {fold} in paths stands for, or the number of folds to draw from the training lists"
     )
     fold_dev: Literal["next", "none"] = setting(
@@ -112,80 +117,75 @@ class ExperimentConfig(Settings):
     )
     scaling: str | None = setting(None, "scaling of rows that name none; none = the learner's")
     base_scale: float | Literal["auto"] | None = setting(None, "base_scale of rows that name none")
-    metrics: tuple[str, ...] = setting((), "metrics of the test lists")
+    metrics: Annotated[tuple[str, ...], _metrics] = setting((), "metrics of the test lists")
     baseline: str | None = setting(None, "the row that others are tested against, or first-best")
     seed: int = setting(1, "first seed of learners that draw, of drawn folds and of shares", ge=0)
     seeds: int = setting(1, "runs with consecutive seeds of each learner that draws", ge=1, le=10_000)
-    ablation: Annotated[tuple[int, ...], pydantic.BeforeValidator(_shares)] = setting(
+    ablation: Annotated[tuple[int, ...], _shares] = setting(
         (100,), "shares of the training lists in percent; smaller ones are part of larger ones"
     )
     grid: dict[str, Any] = setting({}, "values of settings that every row chooses from")
     learners: dict[str, dict[str, Any] | None] = setting({}, "the rows: settings of a learner and its grid")
 
-    _path: str = pydantic.PrivateAttr("experiment")
+    _path: str = "experiment"
 
-    @pydantic.field_validator("metrics", mode="before")
-    @classmethod
-    def _some_metrics(cls, value: Any) -> Any:
-        values = (value,) if isinstance(value, str) else value
-        texts = isinstance(values, list | tuple) and all(isinstance(one, str) for one in values)
-        return expanded(values) if texts else values
-
-    @pydantic.model_validator(mode="after")
-    def _whole(self) -> ExperimentConfig:
+    def check_values(self) -> None:
         """Check what keys mean for each other."""
         if not self.learners:
-            raise ValueError("learners: found none, expected a row for each learner to compare")
+            raise ConfigError("learners: found none, expected a row for each learner to compare")
         if FIRST_BEST in self.learners:
-            raise ValueError(f"learners: {FIRST_BEST} is the first stage's ranking; expected another name")
+            raise ConfigError(f"learners: {FIRST_BEST} is the first stage's ranking; expected another name")
         if not self.metrics:
-            raise ValueError("metrics: found none, expected metrics of the test lists, such as [AP, nDCG@10]")
+            raise ConfigError(
+                "metrics: found none, expected metrics of the test lists, such as [AP, nDCG@10]"
+            )
         known = parse_all(self.metrics)
         if len(known) < len(self.metrics):
-            raise ValueError(f"metrics: one of {', '.join(self.metrics)} is given twice")
+            raise ConfigError(f"metrics: one of {', '.join(self.metrics)} is given twice")
         baseline = self.baseline
         if baseline is not None and baseline not in (*self.learners, *SPELLING):
             hint = did_you_mean(baseline, [*self.learners, *SPELLING])
-            raise ValueError(f"baseline: found {baseline!r}, expected a row or first-best; {hint}")
+            raise ConfigError(f"baseline: found {baseline!r}, expected a row or first-best; {hint}")
         if not self.data.train:
-            raise ValueError("data.train: found none, expected a file of training lists")
+            raise ConfigError("data.train: found none, expected a file of training lists")
         if self.data.unlabelled:
-            raise ValueError("data.unlabelled: not used by run: learners get the test lists of a fold")
+            raise ConfigError("data.unlabelled: not used by run: learners get the test lists of a fold")
         if self.data.list_weights:
-            raise ValueError("data.list_weights: not used by run; learner list-iw weights lists in each fold")
+            raise ConfigError(
+                "data.list_weights: not used by run; learner list-iw weights lists in each fold"
+            )
         pipe = next(filter(is_pipe, self.data.files()), None)
         if pipe is not None:
-            raise ValueError(f"data: found {pipe}, expected files: a pipe can be read only once")
+            raise ConfigError(f"data: found {pipe}, expected files: a pipe can be read only once")
         if self.drawn is None:
             self._check_files()
         else:
             self._check_drawn(self.drawn)
-        return self
 
     def _check_files(self) -> None:
-        """Raise ValueError if folds of files are incomplete."""
+        """Raise ConfigError if folds of files are incomplete."""
         data, places = self.data, self.data.with_place()
         if not data.test:
-            raise ValueError("data.test: found none, expected a file of test lists (or folds: K draws them)")
-        if "fold_dev" in self.model_fields_set:
-            raise ValueError("fold_dev: not used with folds of files; data.dev names development lists")
-        if "folds" in self.model_fields_set and not places:
-            raise ValueError(f"folds: no path of data: holds {PLACE}")
-        if "folds" not in self.model_fields_set and places:
-            raise ValueError(f"data.{places[0]}: holds {PLACE}, expected folds: with their names")
+            raise ConfigError("data.test: found none, expected a file of test lists (or folds: K draws them)")
+        if "fold_dev" in self.settings_given:
+            raise ConfigError("fold_dev: not used with folds of files; data.dev names development lists")
+        if "folds" in self.settings_given and not places:
+            raise ConfigError(f"folds: no path of data: holds {PLACE}")
+        if "folds" not in self.settings_given and places:
+            raise ConfigError(f"data.{places[0]}: holds {PLACE}, expected folds: with their names")
         if len(self.fold_names) > 1 and "test" not in places:
-            raise ValueError(f"data.test: no {PLACE} in the path: each fold would have the same test lists")
+            raise ConfigError(f"data.test: no {PLACE} in the path: each fold would have the same test lists")
 
     def _check_drawn(self, k: int) -> None:
-        """Raise ValueError if something contradicts folds that are drawn from the training lists."""
+        """Raise ConfigError if something contradicts folds that are drawn from the training lists."""
         data, places = self.data, self.data.with_place()
         for key in ("test", "dev", "test_refs", "test_ids", "dev_refs", "dev_ids"):
             if getattr(data, key):
-                raise ValueError(f"data.{key}: not used with folds: {k}, which are drawn from data.train")
+                raise ConfigError(f"data.{key}: not used with folds: {k}, which are drawn from data.train")
         if places:
-            raise ValueError(f"data.{places[0]}: holds {PLACE}, expected folds: with a list of names")
+            raise ConfigError(f"data.{places[0]}: holds {PLACE}, expected folds: with a list of names")
         if k == 2 and self.has_dev:
-            raise ValueError(
+            raise ConfigError(
                 "folds: 2 leave no training lists beside dev; expected fold_dev: none or more folds"
             )
 
@@ -264,10 +264,10 @@ class ExperimentConfig(Settings):
         own = self._own_data(row)
         try:
             if not self._kind(row).needs_labels and "unjudged" not in own:
-                data = data.model_copy(update={"unjudged": "skip"})  # the data's choice is for the other rows
+                data = data.with_settings(unjudged="skip")  # the data's choice is for the other rows
             config = TrainConfig(**self._values(row, data))
             if seed is not None:
-                config = config.model_copy(update={"learner": {**config.learner, "seed": seed}})
+                config = config.with_settings(learner={**config.learner, "seed": seed})
             learner = learner_of(config)
             check_config(config, learner)
             self._check_choice(config, learner)
@@ -299,14 +299,14 @@ class ExperimentConfig(Settings):
     def first_seed(self, row: str) -> int | None:
         """Return the seed of the first run of a row, None if its learner has none."""
         entry = self.learners[row] or {}
-        return int(entry.get("seed", self.seed)) if "seed" in self._kind(row).model_fields else None
+        return int(entry.get("seed", self.seed)) if "seed" in self._kind(row).settings else None
 
     def _values(self, row: str, data: DataSection) -> dict[str, Any]:
         """The values of a TrainConfig for a row."""
         entry = dict(self.learners[row] or {})
         parts = {key: entry.pop(key) for key in _OF_ROW if key in entry}
         learner = self._kind(row)
-        if "features" in entry and "features" not in learner.model_fields:
+        if "features" in entry and "features" not in learner.settings:
             raise ConfigError("features: expected data: {features: ...}")
         own = _section(parts, "grid")
         shared = {key: values for key, values in self.grid.items() if key not in {*entry, *parts, *own}}
@@ -316,8 +316,8 @@ class ExperimentConfig(Settings):
             given = parts.get(key, getattr(self, key))
             if given is not None and (key in parts or key not in grid):
                 values[key] = given
-        select = self._select(parts, learner.model_fields, grid, entry)
-        keep = {"keep": select["keep"]} if "keep" in select and "keep" in learner.model_fields else {}
+        select = self._select(parts, learner.settings, grid, entry)
+        keep = {"keep": select["keep"]} if "keep" in select and "keep" in learner.settings else {}
         made = learner.checked(keep | entry, f"learner {learner.name}")
         if made.reads_classes:
             raise ConfigError(f"learner {learner.name}: rerank run compares scores of lists, not classes")
@@ -336,7 +336,7 @@ class ExperimentConfig(Settings):
         own = _section(parts, "select", _OF_SELECT)
         if "metric" in parts and own.setdefault("metric", parts["metric"]) != parts["metric"]:
             raise ConfigError(f"metric is {parts['metric']!r} but select.metric is {own['metric']!r}")
-        shared = {key: getattr(self.select, key) for key in self.select.model_fields_set}
+        shared = {key: getattr(self.select, key) for key in self.select.settings_given}
         select = {"choose": "dev" if self.has_dev else "folds"} if grid else {}
         select |= shared | own
         keeps = "keep" in fields and "keep" not in entry and "keep" not in grid
@@ -380,7 +380,7 @@ def read_experiment(path: str) -> ExperimentConfig:
         if isinstance(entry, dict) and isinstance(entry.get("data"), dict):
             put_beside(entry["data"], path)
     config = ExperimentConfig.checked(values, path)
-    config = config.model_copy(update={"name": config.name or Path(path).name.split(".")[0]})
+    config = config.with_settings(name=config.name or Path(path).name.split(".")[0])
     config._path = path
     for row in config.learners:
         config.train_config(row, config.training(row, config.fold_names[0]))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import get_args
 
-from rerank.core.tables.record import tsv
-from rerank.core.tables.table import drawn, table
+from rerank.core.tables.data import tsv
+from rerank.core.tables.text import drawn, table
 from rerank.core.text import count
 from rerank.data.store_reader import is_store, read_meta
 from rerank.experiments.config import ExperimentConfig

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.experiment.sources import check_inputs
 from rerank.experiments.config import SPELLING, ExperimentConfig, read_experiment
 from rerank.experiments.folder import DATA, Cell, ExperimentRecord, RunFolder
 from rerank.experiments.parts import Parts, code_digest, digest_of, digest_of_file, parts_of
 from rerank.experiments.work import Share, TestLists, Work, plain
+from rerank.formats.sources import check_inputs
 from rerank.metrics.base import parse, parse_all
 from rerank.training.config import TrainConfig
 from rerank.training.train import learner_of
@@ -114,7 +114,7 @@ def plan_of(config: ExperimentConfig) -> Plan:
         folds=config.fold_names,
         shares=config.ablation,
         tests={fold: of_fold.test.name for fold, of_fold in parts.folds.items()},
-        config=plain(config.model_dump()),
+        config=plain(config.as_dict()),
         cells=tuple(cells),
     )
     return Plan(config, parts, record)
@@ -140,7 +140,7 @@ def _decisive(config: TrainConfig, parts: Parts, fold: str, seed: int | None, sh
     learner, stored, data = learner_of(config), parts.folds[fold], config.data
     scheme, _, model = (data.quantise or "").partition("=")
     return {
-        "learner": {"name": learner.name, **learner.get_params(), "given": sorted(learner.model_fields_set)},
+        "learner": {"name": learner.name, **learner.get_params(), "given": sorted(learner.settings_given)},
         "select": config.select.get_params(),
         "plan": [config.scaling, config.base_scale, config.grid],
         "features": data.features,

@@ -10,17 +10,17 @@ from typing import Any
 
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import write_lines
-from rerank.core.tables import record
-from rerank.core.tables.table import show
+from rerank.core.tables.data import tsv
+from rerank.core.tables.text import show
 from rerank.core.text import some
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import Results
 from rerank.evaluation.rows import Cost
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.summary import Summary, summarise
-from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiments.folder import EXPERIMENT, RunFolder, read_run
 from rerank.experiments.results import ADAPTATION, adaptation_of, costs_of, results_of
+from rerank.formats.sources import all_or_none, check_outputs
 from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Report, check_report_form
 
@@ -117,9 +117,9 @@ def report_files(
     adapted = None if adaptation is None else _adaptation(folders, found.results)
     with all_or_none():
         if adaptation is not None and adapted is not None:
-            write_lines(adaptation, record.tsv(ADAPTATION, adapted))
+            write_lines(adaptation, tsv(ADAPTATION, adapted))
         if per_list is not None:
-            write_lines(per_list, record.tsv(PER_LIST, found.per_list()))
+            write_lines(per_list, tsv(PER_LIST, found.per_list()))
         if html is not None:
             write_page(found.results, html, all_pairs=bool(options.get("all_pairs")))
         if out != "-" or form != "text":

@@ -14,7 +14,6 @@ from rerank.core.errors import ConfigError, DataNote, Interrupted
 from rerank.core.files.streams import os_error, write_lines
 from rerank.core.text import count
 from rerank.core.workers import parallel
-from rerank.experiment.outputs import check_outputs
 from rerank.experiments.config import ExperimentConfig
 from rerank.experiments.folder import (
     CELLS,
@@ -31,6 +30,7 @@ from rerank.experiments.folder import (
 from rerank.experiments.parts import check_judged, make_stores
 from rerank.experiments.planning import Plan, chosen, planned
 from rerank.experiments.work import Ended, do, write_record
+from rerank.formats.sources import check_outputs
 
 
 @dataclass

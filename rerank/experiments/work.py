@@ -22,16 +22,15 @@ from rerank.core.files.atomic_output import placing
 from rerank.core.files.filesystem import sync
 from rerank.core.files.streams import atomic_write, os_error
 from rerank.core.records import Record
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
 from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note_shared
 from rerank.data.selection import selected
 from rerank.data.store import read_store
-from rerank.experiment.importance import LINEAR, standardised_weights
-from rerank.experiment.notes import note_shared
 from rerank.experiments.adaptation import AdaptationRecord, adaptation_record
 from rerank.experiments.folder import (
     CELLS,
@@ -53,6 +52,7 @@ from rerank.experiments.parts import code_digest
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
+from rerank.models.importance import LINEAR, standardised_weights
 from rerank.training.config import TrainConfig
 from rerank.training.train import TrainInputs, fit_inputs, inputs_of_training
 
@@ -234,7 +234,7 @@ def _judge_again(work: Work, record: CellRecord) -> None:
     """Add metrics to a record, from the scores that are there."""
     scores = read_scores_file(work.file(CELLS, work.key, SCORES), record)
     values = record.values | values_of(work.test.open(), scores, work.test.metrics)
-    changed = record.model_copy(update={"values": dict(sorted(values.items()))})
+    changed = record.with_fields(values=dict(sorted(values.items())))
     write_record(work.file(CELLS, work.key, RECORD), changed)
 
 

@@ -12,7 +12,7 @@ not compared and have 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -20,10 +20,14 @@ from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats, Index
+from rerank.core.workers import parallel
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.reading import Reading
 from rerank.features.models import ModelPairs
+from rerank.formats.base import save
+from rerank.formats.sources import Data, checked_format, read_lists
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric
@@ -177,3 +181,52 @@ def _by_column(lists: CandidateLists, values: Floats, statistic: str) -> Floats:
         if here.stop - here.start > 1:
             out[here] = _over_others(-np.abs(np.subtract.outer(values[here], values[here])), statistic)
     return out
+
+
+def consensus_features(
+    data: Data,
+    by: Sequence[str],
+    out: str | None = None,
+    to: str | None = None,
+    *,
+    statistic: str = "mean",
+    jobs: int | None = None,
+    cluster: str | None = None,
+    reading: Reading | None = None,
+) -> CandidateLists:
+    """Return lists with features for the similarity of each candidate to the others of its list.
+
+    Parameters
+    ----------
+    data : a file of lists, or CandidateLists, with texts, structures, or the features named.
+    by : similarities: ngram1 to ngram4, a metric such as sBLEU, WER or GDT-TS, or a feature. The feature of
+        each is named consensus.WHAT.STATISTIC.
+    out : file that the lists are written to, "-" = standard output; None = none.
+    to : name of its format; None = by its suffix.
+    statistic : "mean" or "median" over the other candidates.
+    jobs, cluster : threads that superpose structures, or the workers of a cluster; see
+        ``core.workers.parallel.using``.
+    reading : how the file is read.
+
+    Returns
+    -------
+    CandidateLists
+
+    Raises
+    ------
+    RerankError
+        If a similarity is unknown or given twice, texts or structures are missing, or a file cannot be read
+        or written.
+    """
+    target = None if out is None else checked_format(out, to, data, reading)
+    with parallel.using(jobs, cluster):
+        lists = read_lists(data, reading)
+        of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
+        pairs = ModelPairs(lists, of_structures) if of_structures else None  # superposed once for all of them
+        columns = {f"consensus.{what}.{statistic}": consensus(lists, what, statistic, pairs) for what in by}
+        if len(columns) < len(by):
+            raise ConfigError("a similarity is given twice")
+        made = lists.with_added(columns)
+        if out is not None and target is not None:
+            save(made, out, target)
+    return made

@@ -32,12 +32,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, field_validator
 
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.memory import available, size
 from rerank.core.registry import did_you_mean
-from rerank.core.settings import Settings
+from rerank.core.settings import Settings, setting
 from rerank.core.text import count
 from rerank.core.types import Index, Ints
 from rerank.core.workers import parallel
@@ -87,27 +86,25 @@ _Filled = tuple[bytearray, bytearray, int, int]
 class ParseSettings(Settings):
     """Settings of the features of parse trees."""
 
-    cutoff: int = Field(5, ge=1, description="Sentences in whose parses a feature must occur.")
-    types: tuple[str, ...] = Field((*TYPES, LEXICALISED), description="Types of features.")
-    values: Literal["indicators", "counts"] = Field(
-        "indicators", description="Whether a feature occurs in a parse, or how often."
+    cutoff: int = setting(5, "Sentences in whose parses a feature must occur.", ge=1)
+    types: tuple[str, ...] = setting((*TYPES, LEXICALISED), "Types of features.")
+    values: Literal["indicators", "counts"] = setting(
+        "indicators", "Whether a feature occurs in a parse, or how often."
     )
-    closed_class: tuple[str, ...] = Field(
-        CLOSED_CLASS, description="Tags whose words, as heads, become part of labels in the second pass."
+    closed_class: tuple[str, ...] = setting(
+        CLOSED_CLASS, "Tags whose words, as heads, become part of labels in the second pass."
     )
-    left_out: tuple[str, ...] = Field(LEFT_OUT, description="Tags whose words are left out (punctuation).")
-    heads: HeadTable = Field(default_factory=default_heads, description="Which child is the head.")
+    left_out: tuple[str, ...] = setting(LEFT_OUT, "Tags whose words are left out (punctuation).")
+    heads: HeadTable | None = setting(None, "Which child is the head; none = Collins' table.")
 
-    @field_validator("types")
-    @classmethod
-    def _known(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+    def check_values(self) -> None:
         known = (*TYPES, LEXICALISED)
-        for name in types:
+        for name in self.types:
             if name not in known:
-                raise ValueError(f"types: unknown {name!r}; {did_you_mean(name, known)}")
-        if not set(types) & set(TYPES):
-            raise ValueError(f"types: found {', '.join(types) or 'none'}, expected one of {', '.join(TYPES)}")
-        return types
+                raise ConfigError(f"types: unknown {name!r}; {did_you_mean(name, known)}")
+        if not set(self.types) & set(TYPES):
+            found = ", ".join(self.types) or "none"
+            raise ConfigError(f"types: found {found}, expected one of {', '.join(TYPES)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +222,7 @@ def _arguments(trees: Forest, settings: ParseSettings) -> _Arguments:
     )
     for bit, members, labels in marks:
         facts[[i for i, label in enumerate(labels) if label in members]] |= bit
-    heads = settings.heads.compiled(strings)
+    heads = (settings.heads or default_heads()).compiled(strings)
     types = sum(1 << TYPES.index(name) for name in set(settings.types) if name != LEXICALISED)
     return (
         trees.offsets,

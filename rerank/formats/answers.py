@@ -72,10 +72,8 @@ def with_answers(lists: CandidateLists, pattern: str) -> CandidateLists:
 def matched(lists: CandidateLists, expected: Sequence[str | None], pattern: str | None) -> CandidateLists:
     """Return lists in which unjudged samples have the label 1 if their answer is the expected one, else 0.
 
-    Texts are compared as ``data.answers.plain_answer`` returns them.
+    Texts are compared as ``plain_answer`` returns them.
 
-    Parameters
-    ----------
     lists : with answers
     expected : of each list, None = not known: its samples stay as they are
     pattern : as ``finder`` takes it; an expected answer in which it is found counts as what it finds

@@ -1,4 +1,4 @@
-"""What a format is, how one is chosen for a path, and reading and writing by its name."""
+"""Formats: their base class, which one a path has, and reading and writing by name."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Format(ABC):
         self.check_options(options)
         checked = options.missing == "error"
         with progress.step(f"reading {os.path.basename(shown(path))}"):
-            lists = self._read(path, options.model_copy(update={"missing": "nan"}) if checked else options)
+            lists = self._read(path, options.with_settings(missing="nan") if checked else options)
         if checked:
             check_complete(lists)
         if options.missing == "zero":
@@ -218,7 +218,7 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     """
     suffix = plain_suffix(path)
     names = FORMATS.names()
-    by_suffix = _by_suffix(suffix)
+    by_suffix = next((name for name in names if suffix and suffix in FORMATS.fact(name, "suffixes")), None)
     content = head.removeprefix(b"\xef\xbb\xbf")
     vague = suffix in _VAGUE_SUFFIXES or (suffix == ".run" and content.lstrip().startswith(b"{"))
     if by_suffix is not None and not vague:
@@ -236,18 +236,9 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {known})")
 
 
-def _by_suffix(suffix: str) -> str | None:
-    """The first format that has a suffix."""
-    return next(
-        (name for name in FORMATS.names() if suffix and suffix in FORMATS.fact(name, "suffixes")), None
-    )
-
-
 def recognising(head: bytes, names: Iterable[str]) -> list[str]:
     """Return those of some formats that recognise content; formats whose signs it lacks are not imported.
 
-    Parameters
-    ----------
     head : the first bytes of the content, without byte order mark.
     names : of the formats.
     """
@@ -316,7 +307,7 @@ def _load(
         restore(path)
     format = FORMATS.get(reading.format or format_of(path))()
     if missing is not None and "missing" in format.honours and (format.refuses_missing or not if_refused):
-        reading = reading.model_copy(update={"missing": missing})
+        reading = reading.with_settings(missing=missing)
     lists = format.read(path, reading)
     if reading.first_best is not None:  # before features are selected: this one need not be among them
         lists = lists.with_first_best(reading.first_best)

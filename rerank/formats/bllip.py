@@ -162,15 +162,11 @@ def _check_sizes(path: str, text: Bytes, sizes: Ints, announced: int, strict: bo
         return
     first = int(empty[0]) + 1
     if strict:
-        raise FormatError(path, _line_of_sentence(text, first), "a sentence without a parse", "N=1 or more")
+        lines = enumerate(bytes(text).split(b"\n"), start=1)  # the header is the first that is not blank
+        line = [number for number, content in lines if content.strip()][first]
+        raise FormatError(path, line, "a sentence without a parse", "N=1 or more")
     without = f"{count(len(empty), 'sentence')} of {len(sizes)} without a parse left out"
     note(f"{path}: {without} (first: sentence {first})")
-
-
-def _line_of_sentence(text: Bytes, number: int) -> int:
-    """The line of a sentence, given by its number from 1; the header is the first line that is not blank."""
-    lines = enumerate(bytes(text).split(b"\n"), start=1)
-    return [line for line, content in lines if content.strip()][number]
 
 
 def f_of(counts: Counts) -> Floats:

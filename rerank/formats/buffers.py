@@ -134,8 +134,6 @@ def write_blocks(
 ) -> None:
     """Write lines that a kernel renders into a buffer, block by block, atomically.
 
-    Parameters
-    ----------
     sizes : int64 (n_lines), the most bytes that each line takes.
     render : called with the range of lines and the buffer; returns the bytes it has filled.
     header : bytes before the first line.

@@ -80,8 +80,7 @@ class Rows:
 
     Parameters
     ----------
-    what : str
-        What the rows are, for the error if memory does not suffice.
+    what : str, what the rows are, for the error if memory does not suffice.
     dtype : data type
     width : int, optional
     """
@@ -101,10 +100,7 @@ class Rows:
     def more(self, n: int) -> AnyArray:
         """Return ``n`` new rows to be filled, before the next call and no later.
 
-        Raises
-        ------
-        RerankError
-            If memory does not suffice.
+        Raises RerankError if memory does not suffice.
         """
         start = self._n * self._row
         self._n += n
@@ -316,8 +312,6 @@ class GrowingForest:
 def bracket_strings(forest: Forest, what: str, name: str, path: str) -> StringColumn:
     """Return trees in brackets; raise DataError if format ``name`` would read one back as another.
 
-    Parameters
-    ----------
     what : what one of the trees is, for the message.
     path : the file that is written.
     """

@@ -110,20 +110,12 @@ def first_repeated(strings: Iterable[Any]) -> int | None:
 def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) -> bool:
     """Return whether features are read as a dense array.
 
-    Parameters
-    ----------
-    options
-        With ``layout`` auto they are dense if half of the cells have a value: 8 bytes a cell against 12 a
-        value.
-    n_values, n_cells
-        How many values the file names, and items times features.
-    source
-        The file's name in errors.
+    Raises DataError if they are sparse and ``dtype`` is float32.
 
-    Raises
-    ------
-    DataError
-        If they are sparse and ``dtype`` is float32.
+    options : with ``layout`` auto they are dense if half of the cells have a value: 8 bytes a cell against 12
+        a value.
+    n_values, n_cells : how many values the file names, and items times features.
+    source : the file's name in errors.
     """
     if options.layout == "dense" or options.missing == "nan":
         return True
@@ -173,8 +165,6 @@ def check_contiguous(
 ) -> None:
     """Warn about lists whose lines are not contiguous; under ``strict`` raise FormatError.
 
-    Parameters
-    ----------
     codes : int64 (n), the list of each line, or of each run of lines, in the order of the file.
     line_of : returns the number of a line, or the first of a run, by its position in ``codes``.
     name_of : returns how an error names its list, such as "qid:7".

@@ -64,7 +64,7 @@ def _lists(output: _Output, source: str) -> CandidateLists:
     rows = np.arange(len(codes)) if in_lists is None else in_lists
     items = [output.hypotheses[row] for row in rows.tolist()]
     with_positions = items[0].positions is not None
-    features = np.array([_features(h, with_positions) for h in items])
+    features = np.array([_features(h) for h in items])
     references: tuple[StringColumn, ...] = ()
     if output.references:
         references = (StringColumn.from_strings(output.references[n][0] for n in unique.tolist()),)
@@ -83,9 +83,9 @@ def _lists(output: _Output, source: str) -> CandidateLists:
     )
 
 
-def _features(h: _Hypothesis, with_positions: bool) -> list[float]:
+def _features(h: _Hypothesis) -> list[float]:
     length = float(len(h.text.split()))
-    if not with_positions or h.positions is None:
+    if h.positions is None:
         return [h.score, length]
     total = sum(h.positions)
     return [h.score, total, total / len(h.positions), min(h.positions), length]

@@ -52,15 +52,10 @@ class ColumnNames:
 def read_feature_names(path: str, first: int = 1) -> ColumnNames:
     """Return the names of the columns that a file of names gives.
 
-    Parameters
-    ----------
+    Raises FormatError at the first line that has no name, or one that occurred earlier.
+
     path : lines are names in the order of the columns, or, if the first one has that form, "index<TAB>name".
     first : the index of column 0.
-
-    Raises
-    ------
-    FormatError
-        At the first line that has no name, or one that occurred earlier.
     """
     source = shown(path)
     try:

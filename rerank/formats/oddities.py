@@ -27,7 +27,10 @@ def note_oddities(lists: CandidateLists) -> None:
         _note_near_ids(lists.list_ids, lists.source)
     for name in lists.feature_names or ():
         if _LOG_PROBABILITY.search(name) and "neg" not in name.lower():
-            _note_positive(lists, name)
+            above = int(np.count_nonzero(lists.features.column(lists.column_of(name)) > _ABOVE_ZERO))
+            if above:
+                what = f"{above} of {lists.n_items} values of {quoted(name)}"
+                note(f"{lists.source}: {what} are above 0: a cost?")
     if lists.references:
         _note_references(lists)
 
@@ -58,37 +61,23 @@ def _note_near_ids(ids: StringColumn, source: str) -> None:
         note(f"{source}: the ids {quoted(name)} and {quoted(short)} are those of two lists{more}")
 
 
-def _note_positive(lists: CandidateLists, name: str) -> None:
-    above = int(np.count_nonzero(lists.features.column(lists.column_of(name)) > _ABOVE_ZERO))
-    if above:
-        note(f"{lists.source}: {above} of {lists.n_items} values of {quoted(name)} are above 0: a cost?")
-
-
 def _note_references(lists: CandidateLists) -> None:
     source, references = lists.source, lists.references
     for j, column in enumerate(references):
         what = "the references" if len(references) == 1 else f"references {j + 1}"
         if any(column == earlier for earlier in references[:j]):
             note(f"{source}: {what} are the same as earlier ones")
-        if 2 * sum(" ||| " in text for text in _some(column)) > min(len(column), _SAMPLE):
+        n = min(len(column), _SAMPLE)
+        if 2 * sum(" ||| " in column[i] for i in range(n)) > n:
             note(f"{source}: {what} look like an N-best list (they contain ' ||| ')")
     empty = int(np.all([column.lengths() == 0 for column in references], axis=0).sum())
     if empty:
         note(f"{source}: {count(empty, 'list')} of {lists.n_lists} without a reference (empty lines)")
     if lists.texts is not None and lists.trees is None:
-        _note_case(lists.texts, references[0], source)
+        upper, lower = _letters(lists.texts)
+        if lower and not upper and _letters(references[0])[0]:
+            note(f"{source}: the texts have no capital letters, the references do; compare them in one case")
         _note_shift(lists, lists.texts, references[0])
-
-
-def _some(column: StringColumn) -> list[str]:
-    return [column[i] for i in range(min(len(column), _SAMPLE))]
-
-
-def _note_case(texts: StringColumn, references: StringColumn, source: str) -> None:
-    upper, lower = _letters(texts)
-    upper_of_references, _ = _letters(references)
-    if lower and not upper and upper_of_references:
-        note(f"{source}: the texts have no capital letters, the references do; compare them in one case")
 
 
 def _letters(column: StringColumn) -> tuple[int, int]:

@@ -27,17 +27,12 @@ def read_results(path: str, questions: str, passages: str) -> CandidateLists:
     """Return the results as lists, with the questions as prompts and the passages as texts.
 
     The engine's score is both ``base_scores`` and the feature "engine"; the order of the lines is the first
-    stage's. A warning reports if the scores give another order, or if no question has a right passage.
+    stage's. A warning reports if the scores give another order, or if no question has a right passage. Raises
+    FormatError with the line, if one is malformed, an id has no text, or a passage occurs twice for a
+    question.
 
-    Parameters
-    ----------
     path : the results.
     questions, passages : their texts.
-
-    Raises
-    ------
-    FormatError
-        With the line, if one is malformed, an id has no text, or a passage occurs twice for a question.
     """
     source = shown(path)
     asked, known = _texts(questions), _texts(passages)

@@ -89,10 +89,8 @@ class Scored:
 
     Attributes
     ----------
-    lists : CandidateLists
-        With ids of lists and items.
-    scores : float64 (n_items)
-        In the order of the items; NaN = none.
+    lists : CandidateLists, with ids of lists and items.
+    scores : float64 (n_items), in the order of the items; NaN = none.
     """
 
     lists: CandidateLists

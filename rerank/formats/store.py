@@ -39,7 +39,13 @@ class Store(Format):
             raise os_error(path, error) from None
         if options.classes:
             lists = lists.replace_labels(None)
-        return _in_layout(_narrowed(lists), options.layout)
+        lists = _narrowed(lists)
+        features, layout = lists.features, options.layout
+        if layout == "dense" and features.layout != "dense":
+            return replace(lists, features=Dense(features.to_dense()))
+        if layout == "sparse" and features.layout != "sparse":
+            return replace(lists, features=features.compressed())
+        return lists
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         if path == "-":
@@ -59,12 +65,3 @@ def _narrowed(lists: CandidateLists) -> CandidateLists:
     if kept is None:
         return lists
     return lists.with_features(narrowed(features, kept), [str(j + 1) for j in kept.tolist()])
-
-
-def _in_layout(lists: CandidateLists, layout: str) -> CandidateLists:
-    features = lists.features
-    if layout == "dense" and features.layout != "dense":
-        return replace(lists, features=Dense(features.to_dense()))
-    if layout == "sparse" and features.layout != "sparse":
-        return replace(lists, features=features.compressed())
-    return lists

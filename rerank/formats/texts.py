@@ -28,12 +28,8 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 def read_lines(path: str) -> StringColumn:
     """Return the lines of a file, without a carriage return at their end and a byte order mark.
 
-    Lines end at newlines alone: Unicode's own line separators are text.
-
-    Raises
-    ------
-    FormatError
-        If the file is empty.
+    Lines end at newlines alone: Unicode's own line separators are text. Raises FormatError if the file is
+    empty.
     """
     data = read_bytes(path)
     start = content_start(data, shown(path), "one string per line")
@@ -77,38 +73,23 @@ def attach_references(
 
     If the ids of all lists are whole numbers, list ``i`` takes line i, from 0, and lines without a list are
     counted in a DataNote. Ids that run from 1 to the number of lines, and ids that are not numbers, take the
-    lines in order; then there must be as many lines as lists.
+    lines in order; then there must be as many lines as lists. Raises ConfigError if the lists already have
+    references; FormatError if a line is missing.
 
-    Parameters
-    ----------
     paths : of files with one reference per line.
     columns : their lines, if they were read already.
-
-    Raises
-    ------
-    ConfigError
-        If the lists already have references.
-    FormatError
-        If a line is missing.
     """
     if not paths:
         return lists
     if lists.references:
         raise ConfigError(f"{lists.source}: holds its own references, so refs={paths[0]!r} cannot be given")
-    numbers = _sentence_numbers(lists)
+    ids = list(lists.list_ids or ())
+    numbers: Index | None = None
+    if ids and all(map(_NUMBER.fullmatch, ids)):
+        numbers = np.array(list(map(int, ids)), dtype=np.int64)
     given = map(read_lines, paths) if columns is None else columns
     found = tuple(_column(lists, path, lines, numbers) for path, lines in zip(paths, given, strict=True))
     return replace(lists, references=found, counts={})  # counts were of other references
-
-
-def _sentence_numbers(lists: CandidateLists) -> Index | None:
-    """The ids of the lists as numbers, int64 (n_lists); None if any is not one."""
-    if lists.list_ids is None:
-        return None
-    ids = list(lists.list_ids)
-    if not all(_NUMBER.fullmatch(name) for name in ids):
-        return None
-    return np.array([int(name) for name in ids], dtype=np.int64)
 
 
 def _column(lists: CandidateLists, path: str, lines: StringColumn, numbers: Index | None) -> StringColumn:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from rerank.core import memory
-from rerank.core.errors import FitError
+from rerank.core.errors import DataNote, FitError
 from rerank.core.registry import Registry
 from rerank.core.settings import Settings
 from rerank.core.types import Floats
@@ -21,6 +22,39 @@ from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.matrix import Dense
 from rerank.data.missing import FILLS, first_missing
 from rerank.models.base import Model
+
+_LARGEST = 31.0  # LightGBM's own limit: a label above it counts a billion times as much as one of 1
+
+
+def exponential_gains(labels: Floats, source: str, instead: str) -> Floats:
+    """Return 2^label - 1 of judged items (n), 0 if the label is below 0.
+
+    Warns if labels are so large that only the largest ones count.
+
+    Parameters
+    ----------
+    labels : float64 (n)
+        The labels.
+    source : str
+        The lists, for messages.
+    instead : str
+        The setting that takes labels as they are, for messages.
+
+    Raises
+    ------
+    FitError
+        If a gain overflows.
+    """
+    with np.errstate(over="ignore"):
+        gains: Floats = np.exp2(np.maximum(labels, 0.0)) - 1.0
+    largest = labels.max(initial=0.0)
+    if not np.isfinite(gains).all():
+        raise FitError(f"{source}: label {largest:g} is too large for the gain 2^label - 1; use {instead}")
+    if largest > _LARGEST:
+        text = f"of labels up to {largest:g} only the largest count; {instead} takes them as they are"
+        warnings.warn(f"{source}: by gains of 2^label - 1, {text}", DataNote, stacklevel=4)
+    return gains
+
 
 Watched = tuple[CandidateLists, PreparedMetric]
 # Lists, and what gets the state of a learner after each round and its scores of them (n_items).
@@ -65,10 +99,11 @@ class Learner(Settings):
         That must be a metric of single candidates, such as BLEU or label@1. Implies ``needs_judge``.
     watches
         It reports the metric of its model on the training lists, or of the rounds.
-    in_rounds
-        It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
+    iterates
+        Name of the setting that limits its iterations, "rounds" or "epochs" (passes over the data). Such
+        learners have the setting ``keep`` too, and leave a learning curve. Empty = no iterations to choose.
     observable
-        With ``in_rounds``: it calls the observer after each round, so that their number can be chosen by it.
+        With ``iterates``: it calls the observer after each of them, so that their number can be chosen by it.
     resumable
         It keeps states in a checkpoint (rerank.core.checkpoints) and goes on from them to the same model.
     default_scaling
@@ -98,7 +133,7 @@ class Learner(Settings):
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
     watches: ClassVar[bool] = True
-    in_rounds: ClassVar[bool] = False
+    iterates: ClassVar[Literal["", "rounds", "epochs"]] = ""
     observable: ClassVar[bool] = True
     resumable: ClassVar[bool] = False
     default_scaling: ClassVar[str] = "none"
@@ -202,14 +237,14 @@ class Learner(Settings):
 
     def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
         """Return the settings that a grid can have; ``grid`` are the values of those that it has."""
-        return list(type(self).model_fields)
+        return list(type(self).settings)
 
     @property
     def given_names(self) -> set[str]:
         """The settings that were given, of those that a grid can vary."""
-        return set(self.model_fields_set)
+        return set(self.settings_given)
 
-    def with_settings(self, settings: Mapping[str, Any], where: str) -> Self:
+    def copy_with(self, settings: Mapping[str, Any], where: str) -> Self:
         """Return the learner with other values of some settings; errors begin with ``where``.
 
         Raises
@@ -217,7 +252,7 @@ class Learner(Settings):
         ConfigError
             If the settings do not fit together.
         """
-        given = {name: getattr(self, name) for name in self.model_fields_set}
+        given = {name: getattr(self, name) for name in self.settings_given}
         return type(self).checked(given | dict(settings), where)
 
     @property
@@ -266,7 +301,7 @@ class Learner(Settings):
             if other is not None and other.n_features != lists.n_features:
                 counts = f"{other.n_features} features, but {lists.source} has {lists.n_features}"
                 raise FitError(f"{other.source}: {counts}")
-        keep = getattr(self, "keep", "last") if self.in_rounds else "last"
+        keep = getattr(self, "keep", "last") if self.iterates else "last"
         if keep == "best" and dev is None:
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
         if keep == "train" and judge is None:

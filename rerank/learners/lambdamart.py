@@ -6,17 +6,15 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from rerank.core import memory
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.gains import exponential_gains
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights, exponential_gains
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
 from rerank.models.lightgbm_parser import read_trees
@@ -54,7 +52,7 @@ class LambdaMart(Learner):
     source = "Burges 2010; Ke et al. 2017"
     extra = "lightgbm"
     scale_invariant = True
-    in_rounds = True
+    iterates = "rounds"
     accepts_nan = True
     accepts_list_weights = True
 
@@ -77,11 +75,9 @@ class LambdaMart(Learner):
     keep: Keep = setting("last", KEEP_HELP)
     seed: int = setting(1, "seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> LambdaMart:
+    def check_values(self) -> None:
         if self.patience is not None and self.keep != "best":
-            raise ValueError(f"patience is for keep=best, found keep={self.keep}")
-        return self
+            raise ConfigError(f"patience is for keep=best, found keep={self.keep}")
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         booster, judged = self._booster(lists, inputs)

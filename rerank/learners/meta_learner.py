@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-import pydantic
-
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.learners.base import LEARNERS, Learner
@@ -25,13 +23,11 @@ class MetaLearner(Learner):
         "rankboost", "learner of the rankers: a name, or its name and settings; base.rounds is one of them"
     )
 
-    @pydantic.model_validator(mode="after")
-    def _base_fits(self) -> Self:
+    def check_values(self) -> None:
         base = self.base_learner
         why = self._why_no_base(base)
         if why:
             raise ConfigError(f"learner {base.name} is no base of learner {self.name}: {why}")
-        return self
 
     @property
     def base_learner(self) -> Learner:
@@ -42,15 +38,13 @@ class MetaLearner(Learner):
             raise ConfigError(f"base.name: found {name!r}, expected text")
         kind = LEARNERS.get(name)
         seed = getattr(self, "seed", None)
-        if "seed" in kind.model_fields and seed is not None:
+        if "seed" in kind.settings and seed is not None:
             given.setdefault("seed", seed)
         return kind.checked(given, f"base learner {name}")
 
     def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
-        bases = [
-            self.with_settings({_BASE: base}, "grid").base_learner for base in grid.get(_BASE, [self.base])
-        ]
-        of_bases = {name: None for base in bases for name in type(base).model_fields}
+        bases = [self.copy_with({_BASE: base}, "grid").base_learner for base in grid.get(_BASE, [self.base])]
+        of_bases = {name: None for base in bases for name in type(base).settings}
         return [*super().setting_names(grid), *(f"{_BASE}.{name}" for name in of_bases)]
 
     @property
@@ -58,14 +52,14 @@ class MetaLearner(Learner):
         own = self.base if isinstance(self.base, dict) else {}
         return super().given_names | {f"{_BASE}.{name}" for name in own}
 
-    def with_settings(self, settings: Mapping[str, Any], where: str) -> Self:
+    def copy_with(self, settings: Mapping[str, Any], where: str) -> Self:
         prefix = f"{_BASE}."
         of_base = {key: value for key, value in settings.items() if key.startswith(prefix)}
         own = {key: value for key, value in settings.items() if key not in of_base}
         if of_base:
             parts = self._parts(own.get(_BASE, self.base))
             own[_BASE] = parts | {key.removeprefix(prefix): value for key, value in of_base.items()}
-        return super().with_settings(own, where)
+        return super().copy_with(own, where)
 
     def _why_no_base(self, base: Learner) -> str:
         """Return why a learner cannot be the base; "" if it can."""
@@ -81,7 +75,7 @@ class MetaLearner(Learner):
 
     @classmethod
     def _default_base(cls) -> str:
-        return str(cls.model_fields[_BASE].default)
+        return str(cls.settings[_BASE].default)
 
 
 def needs_dev(base: Learner) -> str:

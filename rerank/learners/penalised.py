@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import field_validator
 
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
@@ -16,7 +15,7 @@ from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs, Learner
-from rerank.learners.loglinear.minimise import Loss, Minimum, Objective, Penalty, minimise
+from rerank.learners.minimise import Loss, Minimum, Objective, Penalty, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
@@ -79,11 +78,8 @@ class Penalised(Learner):
     )
     iterations: int = setting(5000, "most steps of L-BFGS for one minimum", ge=1)
 
-    @field_validator("penalty")
-    @classmethod
-    def _is_strength(cls, penalty: Strength) -> Strength:
-        check_strength("penalty", penalty)
-        return penalty
+    def check_values(self) -> None:
+        check_strength("penalty", self.penalty)
 
     @property
     def chooses_on_dev(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
@@ -94,9 +94,9 @@ def require_dev(name: str, key: str, inputs: FitInputs) -> None:
 
 
 def check_strength(key: str, strength: Strength) -> None:
-    """Raise ValueError, for a validator of settings, if ``strength`` is neither above 0 nor "dev"."""
+    """Raise ConfigError if ``strength`` is neither above 0 nor "dev"."""
     if strength != "dev" and not 0 < strength < np.inf:
-        raise ValueError(f"{key}: found {strength:g}, expected more than 0 or dev")
+        raise ConfigError(f"{key}: found {strength:g}, expected more than 0 or dev")
 
 
 def _scores(step: Any, lists: CandidateLists) -> Floats:

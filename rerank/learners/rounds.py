@@ -9,15 +9,32 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from rerank.core import checkpoints, progress
+from rerank.core.checkpoints import State, copy_into
 from rerank.core.types import Floats, Index
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
 from rerank.models.training import RoundsRecord
+from rerank.native.learners._weights import Weights
+
+
+def state_of(weights: Weights) -> State:
+    """Return the weights and what their mean needs."""
+    return {"values": weights.values.copy(), "drift": weights.drift.copy(), "visits": weights.visits}
+
+
+def restore(weights: Weights, state: State) -> None:
+    """Go to what ``state_of`` returned; raises ValueError, TypeError or KeyError if it does not fit."""
+    copy_into(weights.values, state["values"])
+    copy_into(weights.drift, state["drift"])
+    weights.visits = state["visits"]
+
 
 T = TypeVar("T")
 Keep = Literal["last", "best", "train"]
-KEEP_HELP = "keep the last round, or the best one by the metric on the dev (best) or training lists (train)"
+KEEP_HELP = (
+    "which round or epoch to keep: the last, the best on dev (best), the best on the training lists (train)"
+)
 
 
 class Resumable(Protocol):
@@ -60,7 +77,12 @@ class Rounds:
         self._ended = False  # no round was left in the checkpoint
 
     def each(
-        self, rounds: Iterable[T], total: int, learner: Resumable | None = None, what: str = "training"
+        self,
+        rounds: Iterable[T],
+        total: int,
+        learner: Resumable | None = None,
+        what: str = "training",
+        unit: str = "round",
     ) -> Iterator[T]:
         """Yield what each round needs; show the progress of the rounds and keep the state after them.
 
@@ -77,11 +99,13 @@ class Rounds:
             What changes in a round beside this object; None = no checkpoints.
         what
             What is being done, for the display of progress.
+        unit
+            What a round is called there.
         """
         self._place = None if learner is None or self.observer is not None else checkpoints.place()
         self._learner = learner
         self._ended = self._restored()
-        with progress.step(what, total, "round") as advance:
+        with progress.step(what, total, unit) as advance:
             advance(len(self.curve))
             for one in itertools.islice(rounds, len(self.curve), 0 if self._ended else None):
                 yield one

@@ -52,7 +52,7 @@ class Measure(Settings):
     @property
     def name(self) -> str:
         """The family with the parameters that differ from their defaults, and the cutoff."""
-        fields = {key: field.default for key, field in type(self).model_fields.items() if key not in _PARTS}
+        fields = {key: field.default for key, field in type(self).settings.items() if key not in _PARTS}
         changed = {
             key: getattr(self, key) for key, default in fields.items() if getattr(self, key) != default
         }
@@ -125,18 +125,18 @@ class Metric(Measure):
         ConfigError
             If a part is unknown, missing or out of range.
         """
-        known = [key for key in cls.model_fields if key not in _PARTS]
+        known = [key for key in cls.settings if key not in _PARTS]
         for key in parameters:
             if key not in known:
                 raise ConfigError(f"unknown parameter {key!r}; {did_you_mean(key, known)}")
         given = {"cutoff": cutoff, "inner": inner}
         parts = {part: value for part, value in given.items() if value is not None}
         for part in _PARTS:
-            declared = cls.model_fields.get(part)
+            declared = cls.settings.get(part)
             if declared is None and part in parts:
                 raise ConfigError(f"{cls.family} takes no {part}")
-            if declared is not None and declared.is_required() and part not in parts:
-                missing = "a number and a metric" if "inner" in cls.model_fields else "a cutoff"
+            if declared is not None and declared.required and part not in parts:
+                missing = "a number and a metric" if "inner" in cls.settings else "a cutoff"
                 raise ConfigError(f"{cls.family} needs {missing}, such as {cls.examples[0]}")
         return cls(**parameters, **parts).canonical()
 

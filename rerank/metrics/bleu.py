@@ -8,7 +8,7 @@ counts in lower case.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -198,9 +198,9 @@ class Bleu(_BleuMetric):
     elsewhere = "BLEU of sacrebleu: equal with the same tokenizer"
     examples = ("BLEU", "BLEU(lc=1)", "BLEU(smooth=floor, value=0.01)")
     smooth: Smoothing = setting("exp", "what replaces zero matches")
-    value: float | None = setting(None, "of floor (0.1 by default) and add-k (1)", gt=0, allow_inf_nan=False)
+    value: float | None = setting(None, "of floor (0.1 by default) and add-k (1)", gt=0)
 
-    def model_post_init(self, context: Any) -> None:
+    def check_values(self) -> None:
         _amount(self.smooth, self.value)
 
     def canonical(self) -> Bleu:

@@ -19,7 +19,7 @@ from rerank.native.metrics import _placement, _ranking
 
 def _max() -> Any:
     help_text = "the label that satisfies a user most; none = the largest label of the data"
-    return setting(None, help_text, gt=0, allow_inf_nan=False)
+    return setting(None, help_text, gt=0)
 
 
 def _largest(most: float | None, relevance: Relevance) -> float:
@@ -85,11 +85,11 @@ class RankBiasedPrecision(_Persistent):
     )
     examples = ("RBP(p=0.5)@3", "RBP(graded=1)")
     list_by_list = False  # max is that of all lists
-    rel: float = setting(1.0, "the least label that is relevant", gt=0, allow_inf_nan=False)
+    rel: float = setting(1.0, "the least label that is relevant", gt=0)
     graded: bool = setting(False, "gains label / max in place of 0 and 1")
     max: float | None = _max()
 
-    def model_post_init(self, context: Any) -> None:
+    def check_values(self) -> None:
         if self.max is not None and not self.graded:
             raise ConfigError("max changes something only with graded=1")
         if self.rel != 1.0 and self.graded:
@@ -106,7 +106,7 @@ class RankBiasedPrecision(_Persistent):
     def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
         if not self.graded:
             return super().judge(relevance, no_relevant)
-        metric = self.model_copy(update={"max": _largest(self.max, relevance)})
+        metric = self.with_settings(max=_largest(self.max, relevance))
         judge = GainJudge(metric, relevance, no_relevant)
         judge.name = self.name
         return judge

@@ -109,7 +109,7 @@ class ClassJudge(ReportJudge):
 
 
 def _reject() -> float:
-    cost: float = setting(1.0, "the loss of REJECT", ge=0, allow_inf_nan=False)
+    cost: float = setting(1.0, "the loss of REJECT", ge=0)
     return cost
 
 

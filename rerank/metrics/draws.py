@@ -96,7 +96,7 @@ class SampleMetric(Metric):
     )
     draw: Draw = setting("subsets", "the mean over all subsets of k samples, or the first k in input order")
 
-    def model_post_init(self, context: Any) -> None:
+    def check_values(self) -> None:
         if self.cutoff is None and (self.short, self.draw) != ("error", "subsets"):
             unused = "short" if self.short != "error" else "draw"
             value = getattr(self, unused)

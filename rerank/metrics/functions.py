@@ -25,10 +25,10 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import refuse_other_rows
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.formats.sources import lists_of, rows_of_references
 from rerank.metrics.base import FAMILIES, Metric
-from rerank.metrics.judges import nothing_judged, statistics
+from rerank.metrics.judges import nothing_judged, scores_of, statistics
 from rerank.metrics.reserved_names import OF_FILES
-from rerank.metrics.sequences import lists_of, rows_of_references, scores_of
 from rerank.metrics.structures import StructureMetric
 
 _Options = dict[str, Any]
@@ -64,8 +64,8 @@ def function(name: str) -> Callable[..., float]:
     kind = FAMILIES.get(names()[name])
     form = _form(kind)
     assert form is not None  # names() has no other
-    settings = [key for key in kind.model_fields if key != "cutoff"]
-    if "cutoff" in kind.model_fields:
+    settings = [key for key in kind.settings if key != "cutoff"]
+    if "cutoff" in kind.settings:
         settings.insert(0, "k")
 
     def measure(*args: Any, **options: Any) -> float:
@@ -89,8 +89,8 @@ def function(name: str) -> Callable[..., float]:
 
 def _parameter(kind: type[Metric], key: str) -> inspect.Parameter:
     """A setting of the metric as a keyword."""
-    field = kind.model_fields["cutoff" if key == "k" else key]
-    default = inspect.Parameter.empty if field.is_required() else field.default
+    field = kind.settings["cutoff" if key == "k" else key]
+    default = inspect.Parameter.empty if field.required else field.default
     return inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default)
 
 
@@ -105,7 +105,7 @@ def _docstring(kind: type[Metric], form: Callable[[Metric, _Options], float], se
 
 def _form(kind: type[Metric]) -> Callable[[Metric, _Options], float] | None:
     """How the family is called, None if plain sequences do not have what it needs."""
-    if "inner" in kind.model_fields:
+    if "inner" in kind.settings:
         return None
     if kind.of_classes:
         return _of_classes

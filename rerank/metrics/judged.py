@@ -22,7 +22,7 @@ from rerank.native.metrics import _judged, _placement, _ranking
 class _OfPool(RankingMetric):
     """A measure that tells items judged not relevant from those that are not judged."""
 
-    rel: float = setting(1.0, "the least label that is relevant", gt=0, allow_inf_nan=False)
+    rel: float = setting(1.0, "the least label that is relevant", gt=0)
 
 
 @register("bpref", "binary-preference")

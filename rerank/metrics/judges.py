@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from rerank._version import __version__
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Mask
-from rerank.data.arrays import real_array
+from rerank.data.arrays import cells, is_nested, kind_of, real_array
 from rerank.data.judge import mean_from_sums
 from rerank.data.lists import CandidateLists
 
@@ -214,3 +215,30 @@ def untied(lists: CandidateLists, values: Floats) -> Floats:
     scores[down] = -np.arange(lists.n_items, dtype=np.float64)
     scores[np.isnan(values)] = -float(lists.n_items)
     return scores
+
+
+def scores_of(scores: Any, lists: CandidateLists, *, partial: bool = False) -> Floats:
+    """Return scores float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.
+
+    Nested scores are a sequence for each of ``lists``; flat ones are in that order already. NaN is allowed if
+    they may be ``partial``: the item was not returned.
+
+    Raises
+    ------
+    DataError
+        If one is not a number, or NaN and all are needed, or they do not match the lists.
+    """
+    if isinstance(scores, str | bytes) or not hasattr(scores, "__iter__"):
+        expected = f"expected {lists.n_items} numbers, one for each item"
+        raise DataError(f"scores: found {kind_of(scores)}, {expected}")
+    if is_nested(scores):
+        rows = [cells(row) for row in scores]
+        found, expected = [len(row) for row in rows], lists.lengths.tolist()
+        if found != expected:
+            bad = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), None)
+            if bad is None:
+                raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
+            raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
+        flat = checked_scores(list(chain.from_iterable(rows)), lists.n_items, partial=partial)
+        return lists.input_order(flat.astype(np.float64, copy=False))
+    return checked_scores(scores, lists.n_items, partial=partial).astype(np.float64, copy=False)

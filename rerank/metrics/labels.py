@@ -10,7 +10,7 @@ standard deviations). The best of the first five is ``oracle5.label@1``.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Labels(Moments):
     Attributes
     ----------
     values : float64 (n_items)
-        See ``filled_labels`` of data.label_judge.
+        See ``filled_labels`` of data.judge.
     judged : bool (n_lists)
 
     Raises
@@ -95,7 +95,7 @@ class _LabelMetric(SelectingMetric):
     digits: ClassVar[int] = 4
     cutoff: int = setting(1, "always 1: one item is chosen", ge=1)
 
-    def model_post_init(self, context: Any) -> None:
+    def check_values(self) -> None:
         if self.cutoff != 1:
             raise ConfigError(
                 f"{self.family} is of one chosen item: {self.family}@1; "

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import field_validator
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
@@ -63,6 +62,14 @@ class _Top:
         return Prefix(lists, self.size)
 
 
+def _chooses(inner: Any) -> Any:
+    """The inner metric, if it chooses one item."""
+    if not isinstance(inner, SelectingMetric):
+        name = getattr(inner, "name", inner)
+        raise ConfigError(f"an oracle needs a metric of one chosen item, such as oracle2.sBLEU, not {name}")
+    return inner
+
+
 @register("oracle.")
 class TopOracle(Metric):
     """The best choice by ``inner`` among the first ``cutoff`` items of each list."""
@@ -77,17 +84,7 @@ class TopOracle(Metric):
     needs = ()  # those of the inner metric
     list_by_list = False  # the best choice for a ratio depends on the other lists
     cutoff: int = setting(..., "how many items are offered", ge=1)
-    inner: SelectingMetric = setting(..., "the metric of the chosen item")
-
-    @field_validator("inner", mode="before")
-    @classmethod
-    def _chooses(cls, inner: Any) -> Any:
-        if not isinstance(inner, SelectingMetric):
-            name = getattr(inner, "name", inner)
-            raise ConfigError(
-                f"an oracle needs a metric of one chosen item, such as oracle2.sBLEU, not {name}"
-            )
-        return inner
+    inner: SelectingMetric = setting(..., "the metric of the chosen item", parse=_chooses)
 
     @property
     def name(self) -> str:

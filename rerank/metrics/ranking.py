@@ -68,7 +68,7 @@ class _Binary(RankingMetric):
     """A measure of items that are relevant or not."""
 
     kernel: ClassVar[Callable[..., None]]
-    rel: float = setting(1.0, "the least label that is relevant", gt=0, allow_inf_nan=False)
+    rel: float = setting(1.0, "the least label that is relevant", gt=0)
 
     def judge(self, relevance: Relevance, no_relevant: str) -> BinaryJudge:
         return BinaryJudge(self, relevance, no_relevant)

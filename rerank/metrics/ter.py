@@ -11,7 +11,7 @@ and 100 with any.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Ter(SelectingMetric, TextStatistics):
     asian: bool = setting(False, "separate Chinese and Japanese characters")
     case_sensitive: bool = setting(False, "keep upper case")
 
-    def model_post_init(self, context: Any) -> None:
+    def check_values(self) -> None:
         if self.asian and not (self.normalized or self.no_punct):
             raise ConfigError("asian changes something only with normalized or no_punct")
 

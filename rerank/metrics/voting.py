@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -45,10 +45,10 @@ class _VoteMetric(SampleMetric):
         ge=1,
     )
 
-    def model_post_init(self, context: Any) -> None:
-        super().model_post_init(context)
+    def check_values(self) -> None:
+        super().check_values()
         fixed = self.cutoff is None or self.draw == "first"
-        if fixed and self.subsets != type(self).model_fields["subsets"].default:
+        if fixed and self.subsets != type(self).settings["subsets"].default:
             raise ConfigError(f"subsets needs draws of k samples, such as {self.family}(subsets=500)@4")
 
     def formula(self) -> list[str]:

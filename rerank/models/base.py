@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
-from pydantic import BeforeValidator, Field
 
 from rerank._version import __version__
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.streams import atomic_write, read_bytes, shown
-from rerank.core.records import Record
+from rerank.core.records import Record, fact
 from rerank.core.registry import Registry
 from rerank.core.tables.display import Display
 from rerank.core.text import count
@@ -402,17 +401,17 @@ def _margin_of(value: Any) -> Any:
 class _ScalingRecord(Record):
     """The scaling in meta.json."""
 
-    name: str = Field(max_length=100)
-    n_features: int = Field(ge=0, le=MAX_FEATURES)
+    name: str = fact(max_length=100)
+    n_features: int = fact(ge=0, le=MAX_FEATURES)
     shifts: bool
 
 
 class _MissingRecord(Record):
     """What fills missing values, in meta.json."""
 
-    name: str = Field(max_length=100)
-    n_features: int = Field(ge=0, le=MAX_FEATURES)
-    n_items: int = Field(ge=0, lt=1 << 63)
+    name: str = fact(max_length=100)
+    n_features: int = fact(ge=0, le=MAX_FEATURES)
+    n_items: int = fact(ge=0, lt=1 << 63)
 
 
 class _Metadata(Record):
@@ -420,11 +419,11 @@ class _Metadata(Record):
 
     format: int
     rerank: str
-    kind: str = Field(max_length=100)
+    kind: str = fact(max_length=100)
     training: Training
-    feature_names: tuple[str, ...] = Field(max_length=MAX_FEATURES)
+    feature_names: tuple[str, ...] = fact(max_length=MAX_FEATURES)
     scaling: _ScalingRecord | None
-    keep_margin: Annotated[float | None, BeforeValidator(_margin_of)] = Field(None, ge=0)
+    keep_margin: Annotated[float | None, _margin_of] = fact(None, ge=0)
     base_weight: float | None = None
     missing: _MissingRecord | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Self
 
@@ -276,3 +277,30 @@ def _kernel_of(content: Bytes) -> ItemKernel:
     if any(leaf.kernel.compares == "trees" and not leaf.of for leaf in kernel.expression.leaves()):
         raise DataError(f"the kernel {kernel.text!r}, which does not name its trees")
     return kernel
+
+
+def equal_items(lists: CandidateLists, names: list[str], *, features: bool) -> Index:
+    """Return a number for each item, int64 (n_items): equal items have one.
+
+    Parameters
+    ----------
+    lists
+        Some lists.
+    names
+        The kinds of trees that are compared.
+    features
+        Whether features are compared.
+    """
+    forests = [lists.forest(name) for name in names]
+    columns = [trees.distinct for trees in TreeSet.of(*forests)] if forests else []
+    if features:
+        rows = lists.features.compressed()
+        data = np.ones(rows.n_values) if rows.data is None else rows.data + 0.0  # -0 is 0
+        bounds = rows.indptr.tolist()
+        known: dict[bytes, int] = {}
+        of_rows = itertools.pairwise(bounds)
+        keys = (rows.indices[a:b].tobytes() + data[a:b].tobytes() for a, b in of_rows)
+        numbers = (known.setdefault(key, len(known)) for key in keys)
+        columns.append(np.fromiter(numbers, np.int64, lists.n_items))
+    codes: Index = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
+    return codes

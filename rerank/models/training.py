@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from rerank.core.records import Number, Record
+from rerank.core.errors import DataError
+from rerank.core.records import Number, Record, fact
 from rerank.core.types import Floats
 from rerank.evaluation.gains import Gain
 from rerank.evaluation.variance import Variance
@@ -171,6 +172,7 @@ class RoundsRecord(Record):
         Name of the metric that was watched.
     """
 
+    told_by = "run"
     run: int
     kept: int
     dev: Number[float | None] = None
@@ -199,6 +201,7 @@ class MinimumRecord(Record):
         The metric on the training and on the dev lists, and its name.
     """
 
+    told_by = "iterations"
     iterations: int
     loss: Number[float]
     init: str | None = None
@@ -250,10 +253,11 @@ class RestartsRecord(Record):
         The metric of the best restart.
     """
 
+    told_by = "restarts"
     train: Number[float]
     dev: Number[float | None] = None
     initial: Number[float]
-    init: str = Field(validation_alias="from", serialization_alias="from")
+    init: str = fact(key="from")
     improved: bool
     averaged: int
     best: Number[float]
@@ -411,27 +415,26 @@ class SeedsRecord(Variance, Choice):
     """The chosen run, and how far the runs differ. (Fields of ``Choice`` come first.)"""
 
 
-def _shape(rounds: Any) -> str:
-    """Which record the facts of a fit are: as a record, or as JSON by the keys that only one has."""
-    if isinstance(rounds, Record):
-        return f"[{type(rounds).__name__}]"
-    for kind, key in ((RoundsRecord, "run"), (RestartsRecord, "restarts"), (MinimumRecord, "iterations")):
-        if isinstance(rounds, dict) and key in rounds:
-            return f"[{kind.__name__}]"
-    return "[FitRecord]"
-
-
-# Tags in brackets do not show in the path of an error.
-AnyFit: TypeAlias = Annotated[
-    Annotated[FitRecord, Tag("[FitRecord]")]
-    | Annotated[RoundsRecord, Tag("[RoundsRecord]")]
-    | Annotated[MinimumRecord, Tag("[MinimumRecord]")]
-    | Annotated[RestartsRecord, Tag("[RestartsRecord]")],
-    Discriminator(_shape),
-]
+AnyFit: TypeAlias = RoundsRecord | RestartsRecord | MinimumRecord | FitRecord
+# Learners whose setting "epochs" was called "rounds" in files up to format 3.
+_ONLINE = ("mira", "oap-bpm", "perceptron", "prank", "predtron", "uneven-margin")
 # Fields that files have only if they are used.
 LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights", "unjudged")
-_NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
+
+
+def _none_if_empty(value: Any) -> Any:
+    return None if value == {} else value
+
+
+def _renamed(settings: Any, learner: str | None) -> Any:
+    """Settings as they are called today, also those of a base learner."""
+    if not isinstance(settings, dict):
+        return settings
+    if learner in _ONLINE:
+        return {"epochs" if name == "rounds" else name: value for name, value in settings.items()}
+    if isinstance(base := settings.get("base"), dict):
+        return settings | {"base": _renamed(base, base.get("name"))}
+    return settings
 
 
 class Training(Record):
@@ -454,17 +457,15 @@ class Training(Record):
         Facts that only this learner has; they are shown as they are.
     """
 
-    model_config = ConfigDict(frozen=False, validate_assignment=True)
-
     learner: str = ""
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: dict[str, Any] = fact({})
     data: DataRecord = DataRecord()
-    dev: dict[str, Any] = Field(default_factory=dict)
+    dev: dict[str, Any] = fact({})
     rounds: AnyFit = FitRecord()
-    keep: Annotated[MarginRecord | None, _NoneIfEmpty] = None
+    keep: Annotated[MarginRecord | None, _none_if_empty] = None
     gains: tuple[Gain, ...] = ()
-    seeds: Annotated[SeedsRecord | None, _NoneIfEmpty] = None
-    notes: dict[str, Fact] = Field(default_factory=dict)
+    seeds: Annotated[SeedsRecord | None, _none_if_empty] = None
+    notes: dict[str, Fact] = fact({})
     base_scale: BaseScaleRecord | None = None
     tune_base: TunedBaseRecord | None = None
     choice: ChoiceRecord | None = None
@@ -473,8 +474,24 @@ class Training(Record):
     list_weights: ListWeightsRecord | None = None
     unjudged: UnjudgedRecord | None = None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field, unlike those of other records; raises DataError if the value has another type."""
+        vars(self)[name], faults = self.fields[name].read(name, value)
+        if faults:
+            raise DataError(faults[0])
+
+    def _fill(self, given: Mapping[str, Any], prefix: str = "", strict: bool = False) -> list[str]:
+        settings = _renamed(given.get("settings", {}), given.get("learner"))
+        return super()._fill({**given, "settings": settings}, prefix, strict)
+
+    @property
+    def unit(self) -> str:
+        """What an iteration of the learner is called: "epoch" or "round"."""
+        settings = self.settings.get("base") or self.settings
+        return "epoch" if "epochs" in settings else "round"
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""
         plain = super().as_json()
-        whole = {name: plain.get(name, {}) for name in type(self).model_fields}
+        whole = {name: plain.get(name, {}) for name in self.fields}
         return {name: value for name, value in whole.items() if value != {} or name not in LATER}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rerank.core.settings import value_text
-from rerank.core.tables.record import tsv
+from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.models.training import CellRecord, ChoiceRecord, Training
 from rerank.report.training import number
@@ -23,7 +23,7 @@ def choice_lines(training: Training) -> list[str]:
     lines = [f"chosen on {on} from {count(len(choice.cells), 'cell')}, by {choice.metric}{best}:"]
     order = _best_first(choice)
     for i in order[:_MOST]:
-        lines.append(f"  {number(choice.cells[i].value, *values)}  {_cell(choice.cells[i])}")
+        lines.append(f"  {number(choice.cells[i].value, *values)}  {_cell(choice.cells[i], training.unit)}")
     if len(order) > _MOST:
         lines.append(f"  ... and {len(order) - _MOST} more (--grid-out)")
     return lines
@@ -35,10 +35,10 @@ def _best_first(choice: ChoiceRecord) -> list[int]:
     return [chosen, *(i for i in range(len(choice.cells)) if i != chosen)]
 
 
-def _cell(cell: CellRecord) -> str:
+def _cell(cell: CellRecord, unit: str) -> str:
     parts = [f"{key}={value_text(value)}" for key, value in cell.settings.items()]
     if cell.rounds is not None:
-        parts.append(count(cell.rounds, "round"))
+        parts.append(count(cell.rounds, unit))
     if cell.factor is not None:
         parts.append(f"base score times {cell.factor:.4g}")
     if cell.added is not None:

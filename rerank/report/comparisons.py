@@ -6,11 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 from rerank.core.tables.sheet import RECORD, Column, Group, Row, Sheet
-from rerank.core.tables.table import WIDTH, drawn, room, show
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.text import WIDTH, Part, drawn, room, sheet_tables, show
 from rerank.core.text import count
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.pairs import Pair
@@ -24,9 +23,6 @@ from rerank.report.tables import (
     signed_text,
     value_text,
 )
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 P_VALUES = {  # by key: head and explanation
     "p_bootstrap": ("p bootstrap", "p bootstrap: paired bootstrap, which draws lists with replacement"),
@@ -52,10 +48,10 @@ def print_comparisons(found: Comparisons, stream: TextIO | None = None) -> None:
     show(_parts(found, room(stream), fitting=stream.isatty()), stream)
 
 
-def _parts(found: Comparisons, width: int, *, fitting: bool = False) -> list[RenderableType]:
+def _parts(found: Comparisons, width: int, *, fitting: bool = False) -> list[Part]:
     sheet = comparison_sheet(found)
     tables, notes = sheet_tables(sheet, width, fitting=fitting)
-    out: list[RenderableType] = []
+    out: list[Part] = []
     for table in tables:
         out += [table, ""]
     return [*out, *notes, *sheet.signatures]

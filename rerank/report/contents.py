@@ -10,7 +10,7 @@ import numpy as np
 from rerank.core.errors import cut
 from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Sheet, facts_sheet
-from rerank.core.tables.table import facts
+from rerank.core.tables.text import facts
 from rerank.core.text import count, some
 from rerank.core.types import Floats
 from rerank.data.classes import ClassLabels
@@ -20,7 +20,9 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.reading import Reading
 from rerank.data.unjudged import has_negative, has_order, unjudged_items
+from rerank.formats.sources import Data, read_judged
 from rerank.report.structures import structure_facts
 
 _MOST_NAMES = 6
@@ -259,3 +261,34 @@ def doubled_ids(lists: CandidateLists) -> list[str]:
     list_number = int(np.searchsorted(lists.offsets, item, side="right")) - 1
     first = f"{lists.item_ids[item]!r} in list {lists.list_id(list_number)}"
     return [f"{count(doubled, 'duplicate item id')} within a list, the first {first}"]
+
+
+def validate(data: Data, *, reading: Reading | None = None) -> Contents:
+    """Return what lists hold: counts, labels, oddities, and faults that break other tools.
+
+    Parameters
+    ----------
+    data : CandidateLists, a file or a data frame.
+    reading : how a file is read.
+
+    Returns
+    -------
+    Contents
+        With ``facts``, ``oddities`` and ``faults``.
+
+    Raises
+    ------
+    RerankError
+        If a file or a frame holds no lists; FormatError with the line if the file does not follow its format.
+
+    Examples
+    --------
+    >>> import rerank
+    >>> rerank.validate(rerank.CandidateLists.from_arrays([[1.0], [2.0]], [0, 1], group=[2]))
+    lists     1, of 2 to 2 items, median 2
+    items     2
+    features  1, dense float64
+    labels    0 × 1, 1 × 1
+    ids       none
+    """
+    return describe(read_judged(data, reading))

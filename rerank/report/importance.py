@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from rerank.core.tables.record import tsv
+from rerank.core.tables.data import tsv
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import count
 from rerank.evaluation.importance import Ablated, Ablation, Basis, Permutation, Resampling, Weight

@@ -8,7 +8,7 @@ from typing import Any
 
 from rerank.core.settings import Settings, describe
 from rerank.core.tables.sheet import Column, Row, Sheet
-from rerank.core.tables.table import facts
+from rerank.core.tables.text import facts
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
@@ -143,7 +143,7 @@ def metric_lines(name: str) -> list[str]:
         ties = "equal scores: as --ties states (trec, expected or input)"
     elif not issubclass(kind, SelectingMetric):
         ties = "" if kind.of_classes else "equal scores: as the meaning states, whatever --ties is"
-    prefix = "inner" in kind.model_fields
+    prefix = "inner" in kind.settings
     known = [
         ("metric", _with_aliases((kind.family, ", ".join(FAMILIES.aliases(kind.family))))),
         ("summary", kind.summary),
@@ -157,9 +157,9 @@ def metric_lines(name: str) -> list[str]:
     ]
     known = [(key, value) for key, value in known if value]
     rows = [("parameter", "type", "default", "meaning")]
-    shown = {"cutoff": "K" if "inner" in kind.model_fields else "@k", "inner": "METRIC"}
+    shown = {"cutoff": "K" if "inner" in kind.settings else "@k", "inner": "METRIC"}
     for key, type_, default, meaning in describe(kind):
-        required = kind.model_fields[key].is_required()
+        required = kind.settings[key].required
         rows.append((shown.get(key, key), type_, "required" if required else default, meaning))
     return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 

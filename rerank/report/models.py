@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
-from rerank.core.tables.table import facts, pairs
+from rerank.core.tables.text import facts, pairs
 from rerank.core.text import count
 from rerank.evaluation.pairs import plain
 from rerank.models.base import Model, plain_margin

@@ -15,9 +15,12 @@ from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import number
 from rerank.core.types import Floats
-from rerank.data.labels import Quantiser
+from rerank.data.labels import Quantiser, parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
+from rerank.data.reading import Reading
+from rerank.formats.sources import Data, read_judged
+from rerank.models.predict import with_quantised
 from rerank.report.tables import value_text
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
@@ -173,3 +176,41 @@ def pair_sheet(schemes: Sequence[Scheme]) -> Sheet:
 def _relation(parts: tuple[str | None, str]) -> str:
     quantise, relation = parts
     return relation if quantise is None else f"quantise={quantise} {relation}"
+
+
+def count_pairs(
+    data: Data,
+    relations: Sequence[str] = (),
+    quantisers: Sequence[str] = (),
+    *,
+    reading: Reading | None = None,
+) -> PairCounts:
+    """Return the pairs that pair relations give, with the labels as they are and quantised.
+
+    Parameters
+    ----------
+    data : a file of judged lists, or CandidateLists.
+    relations : settings of learners such as "pairs=split split_top=5"; () = those of the literature.
+    quantisers : such as "top=30%"; () = standard ones, unless relations are given.
+    reading : how the file is read.
+
+    Returns
+    -------
+    PairCounts
+        A list of ``Scheme``, which is a table.
+
+    Raises
+    ------
+    RerankError
+        If a setting is unknown, or the lists have no labels.
+    """
+    chosen = [parse_relation(text) for text in relations]
+    ways = [parse_quantiser(text) for text in quantisers]
+    lists = read_judged(data, reading)
+    if not ways and not chosen:
+        ways = standard_quantisers(lists)
+    schemes = PairCounts(Scheme(lists, relation) for relation in chosen or standard_relations(lists))
+    for way in ways:
+        coarse = with_quantised(lists, way)
+        schemes += [Scheme(coarse, relation, way) for relation in chosen or [PairRelation()]]
+    return schemes

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.core.tables import delimited, record
-from rerank.core.tables import output_format as forms
-from rerank.core.tables.display import Display
+from rerank.core.tables.data import csv_text, to_json
+from rerank.core.tables.display import Display, check_form, sheets_text
 from rerank.core.tables.sheet import Sheet
-from rerank.core.tables.table import drawn
+from rerank.core.tables.text import Part, drawn
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.results import Results
 from rerank.evaluation.rows import Cost, choices_of
 from rerank.evaluation.summary import Summary
 from rerank.report import longform, rows, summaries
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 PER_LIST = ("set", "fold", "list", "system", "metric", "value")
 
@@ -76,13 +72,13 @@ class Report(Display):
         check_report_form(form, choices=choices, costs=self.costs is not None)
         match form:
             case "json":
-                return record.to_json(self.as_json())
+                return to_json(self.as_json())
             case "csv":
-                return delimited.csv_text(longform.KEYS, longform.value_records(self.summaries))
+                return csv_text(longform.KEYS, longform.value_records(self.summaries))
             case "markdown" | "latex":
                 notes = [f"note: {text}" for text in self.notes]
                 tests = form == "markdown" or any(summary.all_pairs for summary in self.summaries)
-                return forms.sheets_text(self.sheets(tests=tests), form, notes)
+                return sheets_text(self.sheets(tests=tests), form, notes)
         return "".join(f"{line}\n" for part in self.parts(choices=choices) for line in drawn(part))
 
     def sheets(self, *, tests: bool = True) -> list[Sheet]:
@@ -90,9 +86,9 @@ class Report(Display):
         tables = [sheet for one in self.summaries for sheet in summaries.summary_sheets(one, tests=tests)]
         return tables + [rows.rank_sheet(metric, ranks) for metric, ranks in self.ranks.items()]
 
-    def parts(self, *, choices: bool = False) -> list[RenderableType]:
+    def parts(self, *, choices: bool = False) -> list[Part]:
         """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
-        blocks: list[list[RenderableType]] = []
+        blocks: list[list[Part]] = []
         for i, (results, summary) in enumerate(zip(self.results, self.summaries, strict=True)):
             blocks.append(summaries.summary_parts(summary))
             if choices:
@@ -104,8 +100,9 @@ class Report(Display):
         found = [part for block in blocks if block for part in (*block, "")]
         return found[:-1]
 
-    def __str__(self) -> str:
-        return self.text().rstrip("\n")
+    def lines(self) -> list[str]:
+        """Return the report as the command line prints it."""
+        return [line for part in self.parts() for line in drawn(part)]
 
     def per_list(self) -> Iterator[tuple[str, str, str, str, str, float]]:
         """Yield rows (set, fold, list id, row, metric, value), without lists that do not count."""
@@ -122,7 +119,7 @@ class Report(Display):
 
 def check_report_form(form: str, *, choices: bool, costs: bool) -> None:
     """Raise ConfigError if a form is unknown, or cannot show choices or costs."""
-    forms.check_form(form)
+    check_form(form)
     if choices and form != "text":
         why = "JSON always has them" if form == "json" else f"not part of {form}"
         raise ConfigError(f"--choices: {why}")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rerank.core.settings import value_text as value_of
 from rerank.core.tables.sheet import Column, Row, Sheet
-from rerank.core.tables.table import WIDTH, table
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.text import WIDTH, Part, sheet_tables, table
 from rerank.core.text import some
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.rows import Choice, Cost
@@ -18,11 +16,8 @@ from rerank.report.summaries import spelled
 from rerank.report.tables import p_text, value_text
 from rerank.report.training import number
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def choice_parts(choices: Sequence[Choice]) -> list[RenderableType]:
+def choice_parts(choices: Sequence[Choice]) -> list[Part]:
     """Return what each cell chose from its grid."""
     if not choices:
         return ["nothing was chosen"]
@@ -41,7 +36,7 @@ def choice_parts(choices: Sequence[Choice]) -> list[RenderableType]:
     return [table(heads, rows, left=len(kept))]
 
 
-def cost_parts(costs: Sequence[Cost], summary: Summary) -> list[RenderableType]:
+def cost_parts(costs: Sequence[Cost], summary: Summary) -> list[Part]:
     """Return what the rows cost, beside the baseline; the numbers differ from run to run."""
     base = next((cost.cpu for cost in costs if cost.row == summary.baseline), 0.0)
     rows = []
@@ -67,7 +62,7 @@ def rank_sheet(metric: str, ranks: Ranks) -> Sheet:
     return Sheet(columns, rows, title=rank_title(metric, ranks), notes=tuple(rank_tests(ranks)))
 
 
-def rank_parts(metric: str, ranks: Ranks) -> list[RenderableType]:
+def rank_parts(metric: str, ranks: Ranks) -> list[Part]:
     """Return the average ranks of systems over several sets, with tests."""
     sheet = rank_sheet(metric, ranks)
     return [sheet.title, *sheet_tables(sheet, WIDTH)[0], *sheet.notes]

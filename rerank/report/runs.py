@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rerank.core.tables.table import drawn, table
+from rerank.core.tables.text import drawn, table
 from rerank.core.text import count
 from rerank.evaluation.variance import Variance
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.core.tables.sheet import Column, Group, Row, Sheet
-from rerank.core.tables.table import WIDTH, Beside, Grid, beside, block
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.text import WIDTH, Drawing, Part, beside, block, sheet_tables
 from rerank.core.text import count
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.pairs import Pair
@@ -26,18 +25,15 @@ from rerank.report.tables import (
     value_text,
 )
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 SPELLED = {FIRST_BEST: "first-best"}
 
 
-def summary_parts(summary: Summary) -> list[RenderableType]:
+def summary_parts(summary: Summary) -> list[Part]:
     """Return tables, paragraphs and notes of one experiment, with empty lines between them.
 
     If there are several metrics, a table of all values comes first.
     """
-    out: list[RenderableType] = [heading(summary), ""]
+    out: list[Part] = [heading(summary), ""]
     metrics = list(summary.metrics.values())
     if len(metrics) > 1:
         out += [_overview(summary, metrics), ""]
@@ -151,7 +147,7 @@ def _rows(
         yield Row(values, i < references, frozenset(differs if tested else ()))
 
 
-def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Beside:
+def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Drawing:
     """Values and intervals of all metrics."""
     references = references_of(metrics)
     titles = [""]
@@ -167,12 +163,12 @@ def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Beside:
     return beside(titles, blocks)
 
 
-def _names(summary: Summary, references: Sequence[str]) -> Grid:
+def _names(summary: Summary, references: Sequence[str]) -> Drawing:
     names = [*map(spelled, references), *row_names(summary)]
     return block([" "], [[name] for name in names], left=1, dim=len(references))
 
 
-def _details(summary: Summary, found: MetricSummary) -> Beside:
+def _details(summary: Summary, found: MetricSummary) -> Drawing:
     """One metric: values with their spread, and differences from the baseline."""
     references = references_of([found])
     rows = [found.rows[name][summary.share] for name in summary.rows]
@@ -186,7 +182,7 @@ def _details(summary: Summary, found: MetricSummary) -> Beside:
     return beside(titles, blocks)
 
 
-def _columns(columns: Mapping[str, Sequence[str]], dim: int) -> Grid:
+def _columns(columns: Mapping[str, Sequence[str]], dim: int) -> Drawing:
     return block(list(columns), list(zip(*columns.values(), strict=True)), dim=dim)
 
 
@@ -237,7 +233,7 @@ def _difference_columns(
     return {head: [""] * references + cells for head, cells in columns.items()}
 
 
-def _by_share(summary: Summary, found: MetricSummary) -> Beside:
+def _by_share(summary: Summary, found: MetricSummary) -> Drawing:
     """Values and intervals of each share."""
     digits = found.info.digits
     blocks = [block([" "], [[name] for name in summary.rows], left=1)]

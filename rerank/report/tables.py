@@ -5,19 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rerank.core.tables.sheet import DETAIL, USUAL, Column, Group, Row, Sheet, plain
-from rerank.core.tables.table import WIDTH, drawn, room, show
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.text import WIDTH, Part, drawn, room, sheet_tables, show
 from rerank.core.text import count
 from rerank.evaluation.evaluate import FIRST_BEST, Evaluation, MetricInfo, MetricResult
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.significance import holm
 from rerank.report.runs import variance_lines
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 SIGNIFICANT = 0.05
 REFERENCES = ("first-best", "random", "oracle")
@@ -43,11 +39,11 @@ def print_table(evaluation: Evaluation, stream: TextIO | None = None) -> None:
     show(_parts(evaluation, room(stream), fitting=stream.isatty()), stream)
 
 
-def _parts(evaluation: Evaluation, width: int, *, fitting: bool = False) -> list[RenderableType]:
+def _parts(evaluation: Evaluation, width: int, *, fitting: bool = False) -> list[Part]:
     """Tables, paragraphs on runs and notes, with empty lines between them."""
     sheet = evaluation_sheet(evaluation)
     tables, notes = sheet_tables(sheet, width, fitting=fitting)
-    out: list[RenderableType] = []
+    out: list[Part] = []
     for table in tables:
         out += [table, ""]
     of_replicas = replica_lines(evaluation)

@@ -31,7 +31,8 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     rounds = model.training.rounds
     match rounds:
         case RoundsRecord():
-            text = f"{count(rounds.run, 'round')}, kept round {rounds.kept}"
+            unit = model.training.unit
+            text = f"{count(rounds.run, unit)}, kept {unit} {rounds.kept}"
             if rounds.converged:
                 text += ", the last one without an update"
             if rounds.dev is not None:

@@ -7,12 +7,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from rerank.core.tables.html import html_text
 from rerank.core.tables.sheet import Column, Row, Sheet, plain
-from rerank.core.tables.table import facts
-from rerank.core.tables.text import sheet_lines
+from rerank.core.tables.text import facts, sheet_lines
 from rerank.core.text import count
-from rerank.data.frames import frame_of
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.evaluate import Evaluation
@@ -20,6 +17,7 @@ from rerank.evaluation.importance import Ablation, Permutation, Weights
 from rerank.evaluation.list_table import ListTable
 from rerank.evaluation.metric_values import Values
 from rerank.models.base import Model
+from rerank.models.predictions import Ranking
 from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
@@ -27,9 +25,6 @@ from rerank.report.list_table import list_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
-from rerank.report.predictions import Ranking
-from rerank.report.reports import Report
-from rerank.report.similarity import Similarity
 from rerank.report.tables import evaluation_sheet, table_text, value_text
 from rerank.report.weight_table import shown_weights
 
@@ -56,21 +51,6 @@ class View:
     sheets: Callable[[Any], Sequence[Sheet]]
     lines: Callable[[Any], Iterable[str]]
     columns: Callable[[Any], Mapping[str, Any]] | None = None
-
-    def html(self, found: Any) -> str:
-        """Return tables as HTML in which every text is escaped."""
-        return html_text(self.sheets(found))
-
-    def text(self, found: Any) -> str:
-        """Return aligned text."""
-        return "\n".join(self.lines(found))
-
-    def frame(self, found: Any, library: str) -> Any:
-        """Return the raw values as a data frame."""
-        if self.columns is not None:
-            return frame_of(self.columns(found), library)
-        sheet = self.sheets(found)[0]
-        return frame_of(_columns(list(sheet.records())), library)
 
 
 def number(value: float | None) -> str:
@@ -175,17 +155,6 @@ def _weight_records(found: ListWeights) -> list[dict[str, Any]]:
     ]
 
 
-def _similarity_columns(found: Similarity) -> dict[str, Any]:
-    return {found.unit: found.names} | {
-        name: found.gram[:, j] for j, name in enumerate(found.names) if name != found.unit
-    }
-
-
-def _similarity_sheets(found: Similarity) -> list[Sheet]:
-    records = [{"most alike": a, "": b, "similarity": value} for a, b, value in found.alike()]
-    return [table_of(records, title=f"kernel {found.kernel_name}")]
-
-
 def _list_weight_sheets(found: ListWeights) -> list[Sheet]:
     records = _weight_records(found)
     more = [f"... and {len(records) - _MOST_ROWS} more"] if len(records) > _MOST_ROWS else []
@@ -227,14 +196,12 @@ _VIEWS: dict[type, View] = {
         lambda found: facts(weighing_facts(found)),
         lambda found: _columns(_weight_records(found)),
     ),
-    Similarity: View(_similarity_sheets, lambda found: found.summary_lines(), _similarity_columns),
     Ranking: View(
         lambda found: [found.sheet(_MOST_ROWS)],
         lambda found: sheet_lines(found.sheet(_MOST_ROWS)),
         lambda found: _columns(list(found.sheet().records())),
     ),
     PairCounts: View(lambda found: [pair_sheet(found)], lambda found: sheet_lines(pair_sheet(found))),
-    Report: View(lambda found: found.sheets(), lambda found: [found.text()]),
 }
 
 

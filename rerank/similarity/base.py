@@ -161,7 +161,7 @@ class PlainKernel(Settings, ABC):
 
     def changed(self) -> dict[str, str]:
         """Return the settings that differ from their defaults, as text."""
-        fields = type(self).model_fields
+        fields = type(self).settings
         changed = {key: value for key, value in self.get_params().items() if value != fields[key].default}
         return {key: value_text(value).removesuffix(".0") for key, value in changed.items()}
 

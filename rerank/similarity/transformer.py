@@ -77,7 +77,7 @@ class TreeKernel:
         ----------
         trees
             Strings in brackets, nested lists or tuples, trees of NLTK, or a Forest; see
-            ``rerank.data.columns.tree_inputs.forest_of``. A missing parse has the kernel 0 with all trees.
+            ``rerank.data.array_inputs.forest_of``. A missing parse has the kernel 0 with all trees.
         y
             Ignored, as scikit-learn's pipelines give it to every step.
 
@@ -141,7 +141,7 @@ class TreeKernel:
             raise ConfigError(
                 f"TreeKernel: unknown kernel {self.name!r}; {did_you_mean(str(self.name), known)}"
             )
-        fields = ITEM_KERNELS.get(self.name).model_fields
+        fields = ITEM_KERNELS.get(self.name).settings
         settings = {
             key: value
             for key, value in self.get_params().items()

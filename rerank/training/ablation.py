@@ -19,12 +19,12 @@ from rerank.data.lists import CandidateLists
 from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
 from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
-from rerank.experiment.derive import labelled
-from rerank.experiment.importance import groups_of
-from rerank.experiment.sources import check_inputs
 from rerank.formats import load
+from rerank.formats.sources import check_inputs
 from rerank.learners.base import Learner
 from rerank.metrics.judges import ReportJudge
+from rerank.metrics.labelling import label
+from rerank.models.importance import groups_of
 from rerank.training.config import TrainConfig
 from rerank.training.options import Plan, fit_by, refuse_with_classes
 from rerank.training.side_inputs import NO_SIDE_INPUTS, SideInputs
@@ -178,6 +178,6 @@ def _test_lists(config: TrainConfig, path: str, refs: Sequence[str]) -> Candidat
     """Test lists, read as the training lists are but for references and ids."""
     data = config.data
     own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
-    lists = load(path, options=data.reading("train").model_copy(update=own))
-    lists = lists if data.label is None else labelled(lists, data.label)
+    lists = load(path, options=data.reading("train").with_settings(**own))
+    lists = lists if data.label is None else label(lists, data.label)
     return selected(lists, data.features, lenient=True)

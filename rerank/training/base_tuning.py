@@ -61,8 +61,7 @@ def best_change(
     FitError
         If scores overflow.
     """
-    from rerank.learners.tuning.line_problem import LineProblem
-    from rerank.learners.tuning.line_search import Climb
+    from rerank.learners.tuning.line_search import Climb, LineProblem
 
     assert isinstance(judge, SelectingJudge)  # BaseTuning.check refuses others
     moving = base if term is None else term
@@ -248,11 +247,11 @@ def apply(model: Model, change: Change, train: CandidateLists, column: int | Non
 
 def with_rounds(learner: Learner, rounds: int | None) -> Learner:
     """Return a learner that keeps the last of ``rounds`` rounds; without rounds, the same learner."""
-    if not learner.in_rounds:
+    if not learner.iterates:
         return learner
     settings = learner.get_params()
-    changes = {"keep": "last", "rounds": rounds or settings.get("rounds")}
-    return type(learner)(**settings | {key: value for key, value in changes.items() if key in settings})
+    changes = {"keep": "last", learner.iterates: rounds or settings[learner.iterates]}
+    return type(learner)(**settings | changes)
 
 
 def seed_of(learner: Learner) -> int:

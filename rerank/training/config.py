@@ -9,9 +9,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-
-import pydantic
+from typing import Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
@@ -27,26 +25,49 @@ ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax",
 DEFAULT_LEARNER = "perceptron"
 
 
+def _margin(value: Any) -> Any:
+    """A keep margin as a number, auto or none."""
+    if value in ("auto", "none"):
+        return value
+    margin = math.inf if value in ("inf", math.inf) else number(str(value))
+    if margin is None or margin < 0:
+        expected = "auto, none, inf or a number of at least 0"
+        raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+    return margin
+
+
+def _scale(value: Any) -> Any:
+    """A factor of the base score as a number, or auto."""
+    scale = auto_or_positive(value)
+    if scale is None:
+        raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
+    return scale
+
+
 class SelectSection(Settings):
-    """Which metric is watched, and which round is kept by it."""
+    """Which metric is watched, and which round or epoch is kept by it."""
 
     help_group: ClassVar[str] = "Choice and tuning"
 
     metric: str | None = setting(
         None,
-        "metric to optimise, to watch after each round and to choose a round by",
+        "metric to optimise, to watch after each round or epoch and to choose one by",
         metavar="METRIC",
         flags=("--metric", "-m"),
         group="",
     )
     keep: Literal["last", "best", "train"] | None = setting(
-        None, "keep the last round, the best on the development lists, or the best on the training lists"
+        None,
+        "which round or epoch to keep: the last, the best on dev (best), the best on the training lists "
+        "(train)",
     )
-    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
+    keep_margin: float | Literal["auto", "none"] = setting(
         "none",
         "the first-best stays unless another item leads by more than this; auto = tuned on the development "
         "lists",
         metavar="auto|M|none",
+        parse=_margin,
+        finite=False,
     )
 
     tune_base: Literal["none", "dev", "folds"] = setting(
@@ -60,17 +81,6 @@ class SelectSection(Settings):
         "rounds, on out-of-fold scores of the training lists",
     )
     folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
-
-    @pydantic.field_validator("keep_margin", mode="before")
-    @classmethod
-    def _margin(cls, value: Any) -> Any:
-        if value in ("auto", "none"):
-            return value
-        margin = math.inf if value in ("inf", math.inf) else number(str(value))
-        if margin is None or margin < 0:
-            expected = "auto, none, inf or a number of at least 0"
-            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
-        return margin
 
 
 class TrainConfig(Settings):
@@ -90,6 +100,7 @@ class TrainConfig(Settings):
         "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
         "much variance within lists as all other features together",
         metavar="auto|X",
+        parse=_scale,
     )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
     select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
@@ -119,15 +130,7 @@ class TrainConfig(Settings):
         group="Running",
     )
 
-    @pydantic.field_validator("base_scale", mode="before")
-    @classmethod
-    def _scale(cls, value: Any) -> Any:
-        scale = auto_or_positive(value)
-        if scale is None:
-            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
-        return scale
-
-    _path: str | None = pydantic.PrivateAttr(None)
+    _path: str | None = None
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
@@ -182,7 +185,7 @@ def read_config(
                 f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
         parts = _parts(key.strip())
-        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
+        if parts[0] not in TrainConfig.settings and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
         _open_section(values, parts)
         _put(values, parts, _parse_value(value, text), f"--set {text}", once)
@@ -310,7 +313,9 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
         if own.get("keep", keep) != keep:
             raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
         if "keep" not in known:
-            raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
+            raise ConfigError(
+                f"select.keep: learner {config.learner.get('name')!r} has no rounds or epochs to keep"
+            )
         own["keep"] = keep
     if config.seed is not None:
         if "seed" not in known:
@@ -362,7 +367,10 @@ def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any
     ConfigError, FormatError
         If it cannot be read or a variable is not set.
     """
-    values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
+    written = yaml_values(path)
+    if "numbers" in written:
+        raise ConfigError(f"{path}: describes the numbers of a text: python scripts/reproduce {path}")
+    values = {str(key): _expand(value, path) for key, value in written.items()}
     if isinstance(values.get("data"), dict):
         put_beside(values["data"], path, owner)
     return values

@@ -71,9 +71,9 @@ def _record(model: Model, prepared: Prepared, learner: Learner) -> None:
     training.settings = learner.get_params()
     size = {"lists": source.n_lists, "items": source.n_items}
     known = {"fingerprint": prepared.fingerprint, "sketch": prepared.sketch, **size}
-    training.data = training.data.model_copy(update=known | {"features": source.selection or None})
+    training.data = training.data.with_fields(**known | {"features": source.selection or None})
     if prepared.train.judge is not None:
-        training.rounds = training.rounds.model_copy(update={"metric": prepared.train.judge.name})
+        training.rounds = training.rounds.with_fields(metric=prepared.train.judge.name)
     bare = prepared.extras.unlabelled
     if bare is not None:
         training.unlabelled = UnlabelledRecord(
@@ -158,6 +158,6 @@ def _note_gains(model: Model, part: Part, use: Use) -> None:
 def note_choice_on_dev(training: Training) -> None:
     """Record that the dev lists, which would be new to the model, were used to choose it."""
     training.gains = tuple(
-        one.model_copy(update={"use": "choice"}) if (one.part, one.use) == ("dev", "none") else one
+        one.with_fields(use="choice") if (one.part, one.use) == ("dev", "none") else one
         for one in training.gains
     )

@@ -127,7 +127,9 @@ def out_of_fold(
     at_once = 0 if parallel.remote() else min(parallel.jobs(), len(tasks))
     need = at_once * sum(array.nbytes for array in lists.features.arrays().values() if array is not None)
     memory.require(need, f"the lists of {at_once} folds at once", "fewer workers need less (--jobs)")
-    rounds = sum(getattr(trial.learner, "rounds", 1) if trial.each_round else 1 for trial in trials)
+    rounds = sum(
+        getattr(trial.learner, trial.learner.iterates) if trial.each_round else 1 for trial in trials
+    )
     memory.require(16 * rounds * lists.n_items, f"scores of {rounds:,} rounds", "fewer rounds need less")
     parts = parallel.each(_fitted_part, tasks, threads=True, anywhere=True, step=("training on folds", "fit"))
     k = len(chosen)

@@ -15,7 +15,7 @@ from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.base_scores import base_column
-from rerank.data.feature_ranges import uneven_columns
+from rerank.data.feature_ranges import note_uneven
 from rerank.data.judge import Metric, PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
@@ -174,17 +174,6 @@ def check_scaling(learner: Learner, scaling: str, lists: CandidateLists) -> None
         raise ConfigError(
             f"scaling {scaling}: {lists.source} has one example per list, whose scale is unknown"
         )
-
-
-def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
-    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
-    found = uneven_columns(lists)
-    if found is not None:
-        (small, least), (large, most) = found
-        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
-        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
-        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
-        warnings.warn(text, DataNote, stacklevel=stacklevel)
 
 
 def column_of_base(lists: CandidateLists) -> int | None:

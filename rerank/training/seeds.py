@@ -88,7 +88,7 @@ def fit_seeds(
         chosen=found.seed,
         by="median" if prepared.dev is None else "best",
         on=part.name,
-        **dict(found.variance),
+        **found.variance.as_dict(),
     )
     note_choice_on_dev(training)
     return found

@@ -78,9 +78,11 @@ class Choosing:
             )
         if setup.metric is None:
             raise ConfigError(f"choose={self.on} compares by a metric: give one (--metric, metric=)")
-        given = learner.model_fields_set
+        given = learner.settings_given
         if self.on == "folds" and "keep" in given and getattr(learner, "keep", "last") != "last":
-            raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
+            raise ConfigError(
+                f"choose=folds chooses the number of {learner.iterates} on folds: leave keep at last"
+            )
         for key, values in self.grid.items():
             self._check_key(key, values, learner)
         taken = [key for key in self.grid if key in learner.given_names]
@@ -99,8 +101,9 @@ class Choosing:
             raise ConfigError(f"grid: unknown setting {key!r}; {did_you_mean(key, known)}")
         if key.rpartition(".")[2] == "seed":  # also of a base learner
             raise ConfigError("grid: seeds are varied by --seeds, on equal folds")
-        if self.on == "folds" and key in ("keep", "rounds") and chooses_rounds(learner):
-            raise ConfigError(f"grid: {key}: choose=folds tries every number of rounds, up to rounds")
+        if self.on == "folds" and key in ("keep", learner.iterates) and chooses_rounds(learner):
+            tries = f"tries every number of {learner.iterates}, up to {learner.iterates}"
+            raise ConfigError(f"grid: {key}: choose=folds {tries}")
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
             raise ConfigError(f"grid: {key}: found {values!r}, expected a list of values")
         twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
@@ -124,8 +127,8 @@ class Chosen:
 
 
 def chooses_rounds(learner: Learner) -> bool:
-    """Return whether the number of rounds of a learner can be chosen."""
-    return learner.in_rounds and learner.observable and "rounds" in type(learner).model_fields
+    """Return whether the number of rounds or epochs of a learner can be chosen."""
+    return bool(learner.iterates) and learner.observable
 
 
 def choose(
@@ -196,8 +199,8 @@ def _trial(
     made, changed = _learner_of(learner, settings), _setup_of(setup, settings)
     if choosing.on == "folds":
         made = with_rounds(made, None)
-    elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in made.model_fields_set:
-        made = made.with_settings({"keep": "best"}, learner.name)
+    elif made.iterates and "keep" not in made.settings_given:
+        made = made.copy_with({"keep": "best"}, learner.name)
     scaling = made.scaling_of(lists) if changed.scaling == AUTO else changed.scaling
     check_scaling(made, scaling, lists)
     return Trial(made, replace(changed, scaling=scaling), choosing.on == "folds" and chooses_rounds(made))
@@ -206,7 +209,7 @@ def _trial(
 def _learner_of(learner: Learner, settings: Mapping[str, Value]) -> Learner:
     """The learner of one cell."""
     own = {key: value for key, value in settings.items() if key not in OF_SETUP}
-    made = learner.with_settings(own, f"grid: learner {learner.name}")
+    made = learner.copy_with(own, f"grid: learner {learner.name}")
     if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
         raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
     if made.cheats != learner.cheats:

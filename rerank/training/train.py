@@ -19,14 +19,22 @@ from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
 from rerank.data.lists import CandidateLists, without_labels
+from rerank.data.overlap import note_shared
 from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.data.unjudged import Unjudged
-from rerank.experiment.notes import note_ndcg, note_shared
-from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
-from rerank.experiment.sources import Data, check_inputs, is_path, read_lists
+from rerank.experiment.notes import note_ndcg
 from rerank.formats import load
+from rerank.formats.sources import (
+    Data,
+    all_or_none,
+    check_inputs,
+    check_outputs,
+    is_path,
+    read_lists,
+    timing_of,
+)
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
@@ -173,7 +181,7 @@ def train(
     --------
     >>> import rerank
     >>> lists = rerank.CandidateLists.from_arrays([[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], group=[2, 2])
-    >>> model = rerank.train(lists, learner="perceptron", rounds=5)
+    >>> model = rerank.train(lists, learner="perceptron", epochs=5)
     >>> rerank.evaluate(lists, model.score(lists), ["RR"])
     {'RR': 1.0}
     """
@@ -210,7 +218,7 @@ def train(
 def learner_of(config: TrainConfig) -> Learner:
     """Return the learner of a configuration, with the run's seed and keep."""
     name = str(config.learner["name"])
-    return make_learner(name, learner_settings(config, LEARNERS.get(name).model_fields))
+    return make_learner(name, learner_settings(config, LEARNERS.get(name).settings))
 
 
 def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResult:
@@ -270,7 +278,7 @@ def inputs_of_training(
     learner.check_unlabelled(bool(config.data.unlabelled))
     check_inputs(config.data.files())
     if learner.reads_classes:
-        config = config.model_copy(update={"data": config.data.model_copy(update={"classes": True})})
+        config = config.with_settings(data=config.data.with_settings(classes=True))
     data = config.data
     quantiser = None
     if data.quantise is not None:
@@ -280,7 +288,7 @@ def inputs_of_training(
     lists = of_training(load_part(data, "train"))
     labels = None if quantiser is None else lists.labels
     if quantiser is not None:
-        from rerank.experiment.derive import with_quantised
+        from rerank.models.predict import with_quantised
 
         # before features are selected: a model that quantises has its own
         lists = with_quantised(lists, quantiser)
@@ -303,7 +311,7 @@ def _extras(data: DataSection, lists: CandidateLists) -> SideInputs:
     """What learners get besides the training lists, read as these are."""
     weights = None
     if data.list_weights is not None:
-        from rerank.formats.list_weights import read_list_weights
+        from rerank.formats.weights import read_list_weights
 
         weights = read_list_weights(data.list_weights, lists)
     if not data.unlabelled:
@@ -319,7 +327,7 @@ def fit_inputs(inputs: TrainInputs, *, owned: bool = False) -> Fitted:
     fitted = fit_by(*given, owned=owned)
     if inputs.quantiser is not None:
         for one in (fitted.model,) if fitted.runs is None else fitted.runs.models.values():
-            one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})
+            one.training.data = one.training.data.with_fields(quantise=str(inputs.quantiser))
     return fitted
 
 
@@ -489,7 +497,7 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     """Return the lists of one part with all features and labels, those of several files joined."""
     from rerank.data.joining import joined
 
-    reading = data.reading(part).model_copy(update={"features": ()})
+    reading = data.reading(part).with_settings(features=())
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
     if part == "unlabelled":
         return without_labels(lists, labels=False)
@@ -498,6 +506,6 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
     if data.label is None:
         return lists
-    from rerank.experiment.derive import labelled
+    from rerank.metrics.labelling import label
 
-    return labelled(lists, data.label)
+    return label(lists, data.label)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.core.errors import FitError
-from rerank.core.tables.record import tsv
+from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.judge import PreparedMetric, corpus_value
@@ -82,6 +82,26 @@ class Adaptation:
         """The tau of each list, float64 (n_lists)."""
         return np.array([row.tau for row in self.rows])
 
+    def tsv(self) -> Iterator[str]:
+        """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
+
+        With a cache of rankers there is a column that says where each one comes from.
+
+        All columns but the seconds are the same for any number of workers.
+        """
+        names = diagnostic_names(self.rows)
+        cached = any(row.origin for row in self.rows)
+        cells = (
+            (
+                *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
+                *([row.origin] if cached else []),
+                *(float(row.diagnostics.get(name, np.nan)) for name in names),
+                round(row.seconds, 6),
+            )
+            for row in self.rows
+        )
+        return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
+
 
 def joined(parts: Sequence[Adaptation]) -> Adaptation:
     """Return the adaptation to all lists from those to some, in their order."""
@@ -113,27 +133,6 @@ def taus(a: Floats, b: Floats, offsets: Index) -> Floats:
     tau = np.where(size > 0, surplus / np.maximum(size, 1.0), n_a == n_b)
     found: Floats = np.where(np.logical_and.reduceat(finite, offsets[:-1]), tau, np.nan)
     return found
-
-
-def adaptation_tsv(rows: Sequence[ListRow]) -> Iterator[str]:
-    """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
-
-    With a cache of rankers there is a column that says where each one comes from.
-
-    All columns but the seconds are the same for any number of workers.
-    """
-    names = diagnostic_names(rows)
-    cached = any(row.origin for row in rows)
-    cells = (
-        (
-            *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
-            *([row.origin] if cached else []),
-            *(float(row.diagnostics.get(name, np.nan)) for name in names),
-            round(row.seconds, 6),
-        )
-        for row in rows
-    )
-    return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
 
 
 def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
-from pydantic import Field
 
 from rerank.core.errors import DataError
-from rerank.core.records import Record, read_json
+from rerank.core.records import Record, fact, read_json
 from rerank.core.types import Bytes, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
@@ -90,9 +89,9 @@ class Method(Protocol):
 class _MethodRecord(Record):
     """The method, and below which tau the unadapted ranking is kept."""
 
-    name: str = Field(max_length=100)
+    name: str = fact(max_length=100)
     settings: dict[str, Any]
-    threshold: float | None = Field(None, ge=-1)
+    threshold: float | None = fact(None, ge=-1)
 
 
 def packed_method(method: Method, threshold: float | None) -> Bytes:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-import pydantic
-
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting, value_text
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import FitInputs, Learner, Watched
@@ -18,6 +16,12 @@ from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.model import TransductiveModel
 
 __all__ = ["Adapted", "Adapter", "Transductive"]
+
+
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"abstain: found {value_text(value)}, expected none, auto or a number from -1 to 1")
+    return value
 
 
 class Transductive(MetaLearner):
@@ -39,23 +43,16 @@ class Transductive(MetaLearner):
         "none",
         "keep the unadapted ranking of a list if Kendall's tau of the two is below this, from -1 to 1; "
         "auto = chosen on the dev lists by the metric",
+        parse=_no_truth_value,
     )
     seed: int = setting(1, "seed of all that is drawn, also by the base learner unless it has its own", ge=0)
 
-    @pydantic.field_validator("abstain", mode="before")
-    @classmethod
-    def _no_truth_value(cls, value: Any) -> Any:
-        if isinstance(value, bool):  # which pydantic takes for 0 or 1
-            raise ValueError(
-                f"abstain: found {value_text(value)}, expected none, auto or a number from -1 to 1"
-            )
-        return value
-
-    @pydantic.model_validator(mode="after")
-    def _is_tau(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         if isinstance(self.abstain, float) and not -1 <= self.abstain <= 1:
-            raise ValueError(f"abstain: found {self.abstain:g}, expected none, auto or a number from -1 to 1")
-        return self
+            raise ConfigError(
+                f"abstain: found {self.abstain:g}, expected none, auto or a number from -1 to 1"
+            )
 
     @property
     def chooses_on_dev(self) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-import pydantic
 
 from rerank.core import memory
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
@@ -34,12 +33,11 @@ _FIGURES = ("components", "generated_share")
 class Weighted(PairWeights, Transductive):
     """Base of the methods that weight pairs."""
 
-    @pydantic.model_validator(mode="after")
-    def _base_takes_weights(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         base = self.base_learner
         if not isinstance(base, RankBoost):
-            raise ValueError(f"base: found {base.name}, which weights no pairs; expected rankboost")
-        return self
+            raise ConfigError(f"base: found {base.name}, which weights no pairs; expected rankboost")
 
     @property
     def cheats(self) -> bool:
@@ -140,12 +138,11 @@ class ListImportanceWeighting(ListWeighting, MetaLearner):
         1, "seed of the centres and parts, also of the base learner unless it has its own", ge=0
     )
 
-    @pydantic.model_validator(mode="after")
-    def _use_is_for_rankboost(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         base = self.base_learner
-        if "use" in self.model_fields_set and self.use != "cost" and not isinstance(base, RankBoost):
-            raise ValueError(f"use is for base=rankboost: learner {base.name} takes the weights of lists")
-        return self
+        if "use" in self.settings_given and self.use != "cost" and not isinstance(base, RankBoost):
+            raise ConfigError(f"use is for base=rankboost: learner {base.name} takes the weights of lists")
 
     def _why_no_base(self, base: Learner) -> str:
         why = super()._why_no_base(base)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-import pydantic
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
@@ -15,9 +14,8 @@ from rerank.core.types import Bytes, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS
-from rerank.learners.rankboost.ranges import PairRanges, ranges_of
 from rerank.learners.rankboost.rankboost import RankBoost
-from rerank.learners.rankboost.rounds import Distribution, boost
+from rerank.learners.rankboost.rounds import Distribution, PairRanges, boost, ranges_of
 from rerank.models.stumps import StumpModel
 from rerank.native.transductive import _pseudo_margin
 from rerank.transductive.base import Adapted, Adapter, Transductive
@@ -85,8 +83,8 @@ class PseudoMargin(Transductive):
     )
     warm_up: int = setting(0, "rounds of labelled pairs alone before the others, out of base.rounds", ge=0)
 
-    @pydantic.model_validator(mode="after")
-    def _needs_rankboost(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         base = self.base_learner
         if not isinstance(base, RankBoost):
             raise ConfigError(f"learner pm extends the loss of rankboost: found base {base.name}")
@@ -94,7 +92,6 @@ class PseudoMargin(Transductive):
             raise ConfigError(
                 f"warm_up: found {self.warm_up}, expected less than the {base.rounds} rounds of the base"
             )
-        return self
 
     @property
     def cheats(self) -> bool:

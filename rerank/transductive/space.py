@@ -16,8 +16,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.pairs import Concordance, PairRelation, Pairs, make_pairs
 from rerank.learners.base import Learner
-from rerank.learners.rankboost.presorted import check_columns
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost.rankboost import RankBoost, check_columns
 from rerank.models.base import Model
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -25,9 +25,8 @@ from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.learners.boosting.base_weight import exact_weight
-from rerank.learners.boosting.binning import thresholds_of
-from rerank.learners.boosting.examples import ranking_examples
+from rerank.learners.boosting.boosting import exact_weight
+from rerank.learners.boosting.examples import ranking_examples, thresholds_of
 from rerank.learners.boosting.rounds import Run, run, savings
 
 LISTS, ITEMS, FEATURES, ROUNDS = 36_000, 1_000_000, 500_000, 100_000

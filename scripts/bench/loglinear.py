@@ -27,9 +27,7 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.formats import load
-from rerank.learners.loglinear.likelihood import LogLoss, TargetLists
-from rerank.learners.loglinear.loglinear import LogLinear
-from rerank.learners.loglinear.targets import target_lists
+from rerank.learners.loglinear import LogLinear, LogLoss, TargetLists, target_lists
 from rerank.models.linear import LinearModel
 from rerank.models.training import MinimumRecord
 

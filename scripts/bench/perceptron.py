@@ -21,7 +21,7 @@ from common import cpu_seconds
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.native.learners import _violations
 
 SIZES = (27, 100, 200, 300, 500, 1000, 2000, 4000, 8000)
@@ -114,7 +114,7 @@ def print_epoch() -> None:
     alone = cpu_seconds(lambda: lists.features.scores(w), 5)
     print(f"\nscores of 1,000 x 1,000 x 20 alone: {1e3 * alone:.1f} ms CPU")
     for margin in ("even", "uneven"):
-        once, more = (cpu_seconds(partial(Perceptron(margin=margin, rounds=r).fit, lists)) for r in (1, 6))
+        once, more = (cpu_seconds(partial(Perceptron(margin=margin, epochs=r).fit, lists)) for r in (1, 6))
         epoch = (more - once) / 5
         print(
             f"an epoch of Algorithm 2, {margin}: {1e3 * epoch:.1f} ms CPU, {epoch / alone:.1f} x the scores"

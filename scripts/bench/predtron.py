@@ -4,7 +4,7 @@
     python scripts/bench/predtron.py [--quick]
 
 Drawn lists with 46 dense features and 5 grades, with so much noise that every visit is an update. CPU seconds
-are of whole fits of 3 rounds, preparation included, the best of some runs, on one thread. The loop computes
+are of whole fits of 3 epochs, preparation included, the best of some runs, on one thread. The loop computes
 the same updates by sorting and linear_sum_assignment, for fewer lists; its weights must equal ours, or the
 benchmark stops. "standard" solves an assignment for each update, "loss-driven" needs none. The growth is the
 exponent of the time of an update between two lengths. --quick takes shorter lists.
@@ -22,11 +22,11 @@ from scipy.optimize import linear_sum_assignment
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.predtron.predtron import Predtron
-from rerank.learners.predtron.steps import Variant
+from rerank.learners.predtron.settings import Variant
 from rerank.models.linear import LinearModel
 
 N_FEATURES = 46
-ROUNDS = 3
+EPOCHS = 3
 VARIANTS: tuple[Variant, ...] = ("standard", "loss-driven")
 SHARES = (0.5, 0.75, 0.9, 0.97)
 
@@ -48,7 +48,7 @@ def by_scipy(lists: CandidateLists, m: int) -> Floats:
     f /= np.linalg.norm(f)
     discounts = 1 / np.log2(np.arange(2, m + 2))
     w = np.zeros(N_FEATURES)
-    for _ in range(ROUNDS):
+    for _ in range(EPOCHS):
         for X, gain in zip(features, gains.reshape(-1, m), strict=True):
             if gain.min() == gain.max():
                 continue
@@ -80,11 +80,11 @@ def main() -> None:
         lists = drawn(m, n_lists)
         seconds, updates = {}, {}
         for variant in VARIANTS:
-            learner = Predtron(variant=variant, rounds=ROUNDS, average="last", shuffle=False)
+            learner = Predtron(variant=variant, epochs=EPOCHS, average="last", shuffle=False)
             updates[variant] = sum(row["updates"] for row in learner.fit(lists).curve)
             seconds[variant] = cpu_seconds(partial(learner.fit, lists), times=3)
         few = lists.subset(range(max(6_000 // m, 2)))
-        model = Predtron(rounds=ROUNDS, average="last", shuffle=False).fit(few)
+        model = Predtron(epochs=EPOCHS, average="last", shuffle=False).fit(few)
         assert isinstance(model, LinearModel)
         np.testing.assert_allclose(by_scipy(few, m), model.weights, rtol=1e-8, atol=1e-8)
         loop = cpu_seconds(partial(by_scipy, few, m))

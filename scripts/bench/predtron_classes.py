@@ -47,7 +47,7 @@ def drawn(n: int, p: int, m: int, values: int | None = None) -> tuple[Any, Float
 
 def per_pass(fit: Callable[[int], object]) -> float:
     """CPU seconds of a pass: what 11 passes take longer than one, divided by 10."""
-    once, more = (cpu_seconds(partial(fit, rounds), 3) for rounds in (1, 11))
+    once, more = (cpu_seconds(partial(fit, epochs), 3) for epochs in (1, 11))
     return max(more - once, 1e-9) / 10
 
 
@@ -79,7 +79,7 @@ def loop_over_sets(X: Floats, Y: Mask) -> Floats:
 def report(
     name: str, lists: CandidateLists, settings: dict[str, Any], sklearn: float | None, loop: Any
 ) -> None:
-    seconds = per_pass(lambda rounds: Predtron(**settings, rounds=rounds).fit(lists))
+    seconds = per_pass(lambda epochs: Predtron(**settings, epochs=epochs).fit(lists))
     n = lists.n_items
     row = [n / seconds, None if sklearn is None else n / sklearn, None]
     if loop is not None:
@@ -87,7 +87,7 @@ def report(
         start = time.process_time()
         W = loop()
         row[2] = LOOP_EXAMPLES / (time.process_time() - start)
-        model = Predtron(**settings, **PLAIN, rounds=1).fit(few)
+        model = Predtron(**settings, **PLAIN, epochs=1).fit(few)
         assert isinstance(model, ClassesModel)
         np.testing.assert_allclose(model.weights, W, rtol=1e-7, atol=1e-7 * np.abs(W).max())
     cells = [f"{value:13,.0f}" if value is not None else f"{'':13}" for value in row]
@@ -99,7 +99,7 @@ def multiclass(name: str, n: int, p: int, m: int, values: int | None = None) -> 
 
     X, scores = drawn(n, p, m, values)
     y = scores.argmax(axis=1)
-    peer = per_pass(lambda rounds: Perceptron(max_iter=rounds, tol=None).fit(X, y))
+    peer = per_pass(lambda epochs: Perceptron(max_iter=epochs, tol=None).fit(X, y))
     loop = None if values else lambda: loop_over_classes(X[:LOOP_EXAMPLES], y[:LOOP_EXAMPLES], m)
     task = "binary" if m == 2 else "multiclass"
     lists = CandidateLists.from_arrays(X, classes=y)

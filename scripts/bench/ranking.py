@@ -33,7 +33,7 @@ from ranked_lists.peers import JAR, PEERS, run_peer
 
 import rerank
 from rerank import CandidateLists, DataNote, FitError, RerankError
-from rerank.core.tables.table import show, table
+from rerank.core.tables.text import show, table
 from rerank.core.workers.parallel import each, using
 from rerank.evaluation.results import Outcome, Results
 from rerank.evaluation.summary import summarise
@@ -86,9 +86,9 @@ def fitted_again(config: ExperimentConfig, folder: RunFolder, row: str) -> tuple
         trained = config.train_config(row, config.data.training(cell.fold), record.seed)
         chosen = {} if record.choice is None else dict(record.choice.settings)
         update = {key: chosen.pop(key) for key in OF_SETUP if key in chosen}
-        select = trained.select.model_copy(update={"choose": "none"})
+        select = trained.select.with_settings(choose="none")
         learner = trained.learner | chosen
-        again = trained.model_copy(update=update | {"learner": learner, "select": select, "grid": {}})
+        again = trained.with_settings(**update | {"learner": learner, "select": select, "grid": {}})
         inputs = inputs_of_training(again)
         started = time.process_time()
         model = fit_inputs(inputs).model

@@ -30,9 +30,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.formats import load
-from rerank.learners.svm.loss import PairLoss
-from rerank.learners.svm.newton import minimise
-from rerank.learners.svm.ranksvm import STRENGTHS, RankSVM
+from rerank.learners.pair_loss import PairLoss, minimise
+from rerank.learners.ranksvm import STRENGTHS, RankSVM
 from rerank.models.linear import LinearModel
 
 C = 10.0

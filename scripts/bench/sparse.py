@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten rounds of the perceptron over sparse lists of parses: CPU seconds after loading, and memory.
+"""Ten epochs of the perceptron over sparse lists of parses: CPU seconds after loading, and memory.
 
     [RERANK_DATA=...] python scripts/bench/sparse.py
 
@@ -20,7 +20,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.formats import load
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 
 N_FEATURES = 150_611
 TOP = {"pairs": "best-rest", "rivals": "top", "margin": "label", "tau": 1}
@@ -55,10 +55,10 @@ def main() -> None:
     print(f"{lists.source}: {lists!r}, {lists.features.n_values / 1e6:.1f} million values")
     for settings in SETTINGS:
         started = time.process_time()
-        model = Perceptron.checked({**settings, "rounds": 10}, "bench").fit(lists)
+        model = Perceptron.checked({**settings, "epochs": 10}, "bench").fit(lists)
         seconds = time.process_time() - started
         updates = model.curve[-1]["updates"]
-        print(f"{settings}: ten rounds in {seconds:.2f} CPU s, {updates} updates in the last")
+        print(f"{settings}: ten epochs in {seconds:.2f} CPU s, {updates} updates in the last")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {held:.0f} MB after loading, {peak:.0f} MB after training")
 

@@ -5,7 +5,7 @@
 Generated lists of two sizes show how the time grows. Each FOLDER has dev and test lists and references
 (dev.nbest.gz, dev.ref.gz, ...) in Moses' format; weights are tuned on dev with three seeds by --metric
 (BLEU), and the values are means with the range in parentheses. The lists are loaded before the clock
-starts; the metric's statistics and MIRA's 60 rounds are part of the time, PRO's labels are not.
+starts; the metric's statistics and MIRA's 60 epochs are part of the time, PRO's labels are not.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from common import arguments
 
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.experiment.derive import labelled
 from rerank.experiment.evaluating import evaluate
 from rerank.formats import load
+from rerank.metrics.labelling import label as labelled
 from rerank.training.train import fit, make_learner
 
 SEEDS = (1000, 2000, 3000)

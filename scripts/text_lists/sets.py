@@ -10,7 +10,7 @@ import rerank
 from rerank import CandidateLists
 from rerank.core.types import Floats
 from rerank.evaluation.significance import interval
-from rerank.experiment.derive import labelled
+from rerank.metrics.labelling import label
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ TASKS = {
 def load_part(folder: Path, part: str, task: Task) -> CandidateLists:
     """The labelled lists of a part."""
     lists = rerank.load(folder / f"{part}.nbest.gz", format="moses", refs=[str(folder / f"{part}.ref.gz")])
-    return labelled(lists, task.label)
+    return label(lists, task.label)
 
 
 def spread(values: Floats, digits: int = 2) -> str:

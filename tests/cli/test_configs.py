@@ -59,9 +59,9 @@ def test_a_configuration_is_read(path, monkeypatch):
 def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     monkeypatch.setenv("RERANK_DATA", "/data")
     config = read_config(str(path))
-    in_rounds = "rounds" in type(learner_of(config)).model_fields
-    rounds = "grid.rounds=[1, 2]" if "rounds" in config.grid else "rounds=2"
-    given = ["train", path, "--out", tmp_path / "model", *(["--set", rounds] if in_rounds else [])]
+    setting = learner_of(config).iterates
+    few = f"grid.{setting}=[1, 2]" if setting in config.grid else f"{setting}=2"
+    given = ["train", path, "--out", tmp_path / "model", *(["--set", few] if setting else [])]
     if config.data.refs:
         given += write_texts(tmp_path)
     elif str(config.data.label).startswith("PARSEVAL"):
@@ -80,7 +80,7 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     rerank(*given)
     training = load_model(str(tmp_path / "model")).training
     assert training.learner == config.learner["name"]
-    assert not in_rounds or training.settings["rounds"] <= 2  # choose=folds may choose fewer
+    assert not setting or training.settings[setting] <= 2  # choose=folds may choose fewer
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=[path.stem for path in EXPERIMENTS])

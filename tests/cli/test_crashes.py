@@ -25,7 +25,7 @@ def broken(*_, **__):
 @pytest.fixture
 def breaks(work, monkeypatch):
     """A verb with an internal error: validate; temporary files go to the folder of the test."""
-    monkeypatch.setattr("rerank.experiment.predicting.validate_file", broken)
+    monkeypatch.setattr("rerank.report.contents.validate", broken)
     monkeypatch.setattr(tempfile, "tempdir", str(work))
     return work
 
@@ -87,7 +87,7 @@ def test_errors_that_are_not_ours(rerank, breaks, monkeypatch, error, code, mess
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("rerank.experiment.predicting.validate_file", fail)
+    monkeypatch.setattr("rerank.report.contents.validate", fail)
     err = rerank("validate", "train.letor", code=code).err
     assert err.startswith(message)
     assert err.count("\n") == min(1, len(message))
@@ -101,7 +101,7 @@ def test_a_warning_of_python_is_one_line(rerank, work, monkeypatch):
         warnings.warn("overflow\nin x", RuntimeWarning, stacklevel=1)
         raise RerankError("end")
 
-    monkeypatch.setattr("rerank.experiment.predicting.predict_file", warn)
+    monkeypatch.setattr("rerank.models.predict.predict", warn)
     lines = rerank("predict", "m", "train.letor", code=2).err.splitlines()
     assert lines[0].startswith("rerank: RuntimeWarning: overflow\\nin x (")
     assert lines[1:] == ["rerank: end"]
@@ -126,7 +126,7 @@ def test_a_message_that_cannot_be_written_is_dropped(work):
         "--data",
         "train.letor",
         "-s",
-        "rounds=1",
+        "epochs=1",
         "--out",
         "m",
     ]

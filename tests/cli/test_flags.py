@@ -204,7 +204,7 @@ def test_every_verb_is_walked():
     assert {name for name, _ in commands()} - {"help"} == set(VERBS)
 
 
-@pytest.mark.parametrize("option", sorted(Reading.model_fields))
+@pytest.mark.parametrize("option", sorted(Reading.settings))
 def test_options_of_reading_are_accepted_by_every_verb(option, rerank, files):
     if option in ("format", "first_best"):
         format, value = "svmlight", {"format": "svmlight", "first_best": "input"}[option]

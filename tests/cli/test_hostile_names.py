@@ -37,7 +37,7 @@ OF_FORMS = (
     "similarity A.jsonl",
     "importance weights M A.jsonl",
     "importance permute M A.jsonl --metric AP",
-    "importance ablate --data A.jsonl --dev A.jsonl -m AP -s rounds=1",
+    "importance ablate --data A.jsonl --dev A.jsonl -m AP -s epochs=1",
     "weigh-lists P.jsonl P.jsonl --out W.tsv",
     "report R",
 )
@@ -127,7 +127,7 @@ def names(tmp_path_factory):
         writer.writerow([FEATURE, "labels"])
         writer.writerows((i, f"{CLASS}{i % 3}") for i in range(12))
     at["BAD.yaml"].write_text(json.dumps({"data": {"train": "x"}, FEATURE: {LIST: MARKS}}))
-    learners = {f"=r{MARKS}": {"name": "perceptron", "rounds": 1}, "@b": {"name": "ridge"}}
+    learners = {f"=r{MARKS}": {"name": "perceptron", "epochs": 1}, "@b": {"name": "ridge"}}
     experiment = {"data": {"train": words["A.jsonl"]}, "folds": 3, "fold_dev": "none", "metrics": ["AP"]}
     at["E.yaml"].write_text(json.dumps({**experiment, "learners": learners}))
     return folder, words
@@ -147,7 +147,7 @@ def typed(names, rerank, monkeypatch):
         ]
 
     if not (folder / MODEL).exists():
-        rerank(*arguments("train --data A.jsonl -s rounds=2 --out M"))
+        rerank(*arguments("train --data A.jsonl -s epochs=2 --out M"))
         learnt = "train --data C.csv --label-column labels --learner predtron -s task=multiclass --out K"
         rerank(*arguments(learnt))
         rerank(*arguments("run E.yaml --out R"))
@@ -311,7 +311,7 @@ def test_every_writer_of_csv_and_tsv_guards(command, typed, rerank):
 def test_what_would_break_a_line_is_refused(form, end, rerank, work):
     row = {"query_id": f"q{end}1", "id": "a", "label": 1, "features": {"f": 1.0}, "text": f"a{end}b"}
     Path("a.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row | {"id": "b", "label": 0}) + "\n")
-    rerank("train", "--data", "a.jsonl", "-s", "rounds=1", "--out", "m")
+    rerank("train", "--data", "a.jsonl", "-s", "epochs=1", "--out", "m")
     result = rerank("predict", "m", "a.jsonl", "--as", form, code=None)
     if form == "best" and end == "\t":
         assert result.out == "a\tb\n"
@@ -330,7 +330,7 @@ def test_long_names_are_cut(rerank, tmp_path, monkeypatch):
     Path("f.csv").write_text(f"list,{name},label\n1,0,1\n1,1,0\n")
     for command in (
         "validate f.csv",
-        "train --data f.csv -s rounds=1 --out m",
+        "train --data f.csv -s epochs=1 --out m",
         "show m",
         f"eval f.csv :{name[:-1]} -m AP",
         f"train --data f.csv --learner {name} --out m",

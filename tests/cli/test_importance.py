@@ -56,7 +56,7 @@ def test_permute(rerank, model):
 def test_ablate(rerank, work):
     work.joinpath("c.yaml").write_text(
         "data: {train: train.letor, dev: dev.letor, feature_names: features.txt}\n"
-        "learner: {name: perceptron, rounds: 3}\nselect: {metric: RR, keep: best}\n"
+        "learner: {name: perceptron, epochs: 3}\nselect: {metric: RR, keep: best}\n"
     )
     groups = ("--group", "*_letters", "--group", "distance*")
     plain = rerank("importance", "ablate", "c.yaml", "--test", "test.letor", *groups, "--out", "a.tsv")

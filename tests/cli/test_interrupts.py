@@ -11,7 +11,7 @@ import pytest
 from rerank.core.checkpoints import Place
 from rerank.learners.rounds import Rounds
 
-TRAIN = ["train", "--data", "a.letor", "--metric", "AP", "--out", "m", "--set", "rounds=8", "--set", "tau=9"]
+TRAIN = ["train", "--data", "a.letor", "--metric", "AP", "--out", "m", "--set", "epochs=8", "--set", "tau=9"]
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def test_training_without_and_with_a_checkpoint(rerank, folder, monkeypatch):
         press(patch, Rounds, "record", 3)
         found = rerank(*TRAIN, code=130)
     hint = "nothing written (--checkpoint FILE keeps what is done)"
-    assert found.err == f"rerank: interrupted after round 3 of 8; {hint}\n"
+    assert found.err == f"rerank: interrupted after epoch 3 of 8; {hint}\n"
     assert not (folder / "m").exists()
     again = [*TRAIN, "--curve", "curve", "--checkpoint", "c"]
     with monkeypatch.context() as patch:
         patch.setattr(Place, "due", lambda place: True)
         press(patch, Rounds, "record", 5)
         found = rerank(*again, code=130)
-    assert found.err == "rerank: interrupted after round 5 of 8; kept in c; the same command continues\n"
+    assert found.err == "rerank: interrupted after epoch 5 of 8; kept in c; the same command continues\n"
     found = rerank(*again)
     assert "note: c: training goes on where it was interrupted" in found.err
     assert [(folder / name).read_bytes() for name in ("m", "curve")] == expected
@@ -79,7 +79,7 @@ def press_now():
 def test_cells_of_an_experiment_are_kept(rerank, folder, monkeypatch):
     (folder / "e.yaml").write_text(
         "data: {train: a.letor, test: b.letor}\nmetrics: [AP]\nseeds: 3\n"
-        "learners: {perceptron: {rounds: 2}}\n"
+        "learners: {perceptron: {epochs: 2}}\n"
     )
     run = importlib.import_module("rerank.experiments.run")
     with monkeypatch.context() as patch:

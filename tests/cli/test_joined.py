@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rerank import load, load_model
-from rerank.experiment.converting import split_file
+from rerank.formats.convert import split
 
-LEARN = ("train", "--set", "rounds=3", "-m", "AP")
+LEARN = ("train", "--set", "epochs=3", "-m", "AP")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_joined_files_give_what_one_file_gives(rerank, parts, how):
 
 
 def test_several_dev_files(rerank, parts):
-    split_file("dev.letor", ".", parts=["d1=.5", "d2=.5"])
+    split("dev.letor", ["d1=.5", "d2=.5"], out=".")
     err = rerank(*LEARN, "--data", "train.letor", "--dev", "d1.letor", "--dev", "d2.letor", "--out", "m").err
     assert "dev AP" in err
 

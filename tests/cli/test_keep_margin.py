@@ -12,7 +12,7 @@ from rerank import load, load_model
 
 SETS = ("--data", "train.letor", "--dev", "dev.letor", "--first-best", "bigram_overlap", "-m", "label@1")
 NAMES = ("--feature-names", "features.txt")
-TRAIN = ("train", *SETS, *NAMES, "--set", "rounds=3", "--keep-margin", "auto")
+TRAIN = ("train", *SETS, *NAMES, "--set", "epochs=3", "--keep-margin", "auto")
 TEST = ("test.letor", *NAMES, "--first-best", "bigram_overlap")
 
 
@@ -66,7 +66,7 @@ def test_eval_counts_the_lists_that_switch(rerank, trained):
 def test_a_configuration_with_a_margin(rerank, work):
     (work / "c.yaml").write_text(
         "data: {train: train.letor, dev: dev.letor, first_best: input}\n"
-        "learner: {rounds: 1}\nselect: {metric: label@1, keep_margin: .inf}\n"
+        "learner: {epochs: 1}\nselect: {metric: label@1, keep_margin: .inf}\n"
     )
     assert "every first-best is kept" in rerank("train", "c.yaml", "--out", "model").err
     assert load_model("model").keep_margin == np.inf

@@ -39,13 +39,13 @@ def value_of(key):
     if key in VALUES:
         return VALUES[key]
     section, _, name = key.rpartition(".")
-    owner = TrainConfig.model_fields[section].annotation if section else TrainConfig
-    field = owner.model_fields[name]
-    kind = str(field.annotation)
+    owner = TrainConfig.settings[section].kind if section else TrainConfig
+    field = owner.settings[name]
+    kind = str(field.kind)
     choices = re.findall(r"'([\w-]+)'", kind) if "Literal" in kind else []
     other = [choice for choice in choices if choice != field.default]
     typed = "3" if re.search(r"\bint\b", kind) else "x"
-    return "true" if field.annotation is bool else other[-1] if other else typed
+    return "true" if field.kind is bool else other[-1] if other else typed
 
 
 def flag_of(key):
@@ -105,7 +105,7 @@ def config_of(rerank, tmp_path, monkeypatch):
 
 def same(config):
     """A configuration as plain values; learner.keep is another spelling of select.keep."""
-    return config.model_dump() | {"_path": None}
+    return config.as_dict() | {"_path": None}
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -131,7 +131,7 @@ def test_a_key_has_one_value_whichever_way_it_is_given(key, config_of, tmp_path)
     learner = {"learner": {"name": "perceptron"} | values.get("learner", {})}
     assert same(TrainConfig(**values | learner)) == same(in_yaml)
     section, _, name = key.rpartition(".")
-    if section == "data" and name in Reading.model_fields:
+    if section == "data" and name in Reading.settings:
         assert getattr(Reading(**{name: value}), name) == getattr(in_yaml.data, name)
 
 
@@ -222,7 +222,7 @@ def test_a_metric_that_nothing_uses_is_refused(learner, rerank, work):
 
 @pytest.mark.parametrize("learner", sorted(set(LEARNERS.names())))
 def test_a_seed_that_nothing_draws_with_is_refused(learner, rerank, work):
-    if "seed" in LEARNERS.get(learner).model_fields:
+    if "seed" in LEARNERS.get(learner).settings:
         return
     given = ("train", "--data", "train.letor", "--learner", learner, "--metric", "label@1", "--out", "m")
     err = rerank(*given, "--seed", "3", code=2).err

@@ -88,7 +88,7 @@ WRONG = [
 
 @pytest.fixture
 def files(work, rerank):
-    rerank("train", "--data", "train.letor", "--set", "rounds=1", "--scaling", "none", "--out", "model")
+    rerank("train", "--data", "train.letor", "--set", "epochs=1", "--scaling", "none", "--out", "model")
     for name, text in {
         "empty": "",
         "tied": "1 qid:1 1:1\n1 qid:1 1:2\n",
@@ -174,7 +174,7 @@ def wait_for_cpu(process, seconds):
 
 
 def test_control_c_ends_with_130_and_one_line(files):
-    endless = ("--set", "rounds=100000000", "--set", "tau=1e300", "--out", "m")
+    endless = ("--set", "epochs=100000000", "--set", "tau=1e300", "--out", "m")
     pipe = files / "pipe.letor"
     os.mkfifo(pipe)
     with shell("train", "--data", "pipe.letor", "--format", "svmlight", *endless) as process:
@@ -188,7 +188,7 @@ def test_control_c_ends_with_130_and_one_line(files):
     assert process.returncode == 130
     assert out == b""
     assert re.fullmatch(
-        rb"rerank: interrupted( after round [\d,]+ of 100,000,000)?; nothing written [^\n]*\n", err
+        rb"rerank: interrupted( after epoch [\d,]+ of 100,000,000)?; nothing written [^\n]*\n", err
     )
     assert not os.path.exists(files / "m")
 

@@ -100,7 +100,7 @@ def test_items_of_one_id(rerank, folder):
 
 
 def test_a_feature_that_is_the_label(rerank, folder):
-    learn = ("train", "--out", "m", "-s", "rounds=2", "--data")
+    learn = ("train", "--out", "m", "-s", "epochs=2", "--data")
     (folder / "copy.letor").write_text("".join(lines(QUERIES, third="{y}.5")))
     for more in ((), ("--layout", "sparse")):
         expected = "copy.letor: feature '3' is the label, perhaps scaled; is it known at prediction?"
@@ -109,7 +109,7 @@ def test_a_feature_that_is_the_label(rerank, folder):
 
 
 def test_dev_lists_that_are_training_lists(rerank, folder):
-    learn = ("train", "--out", "m", "-s", "rounds=2", "--metric", "AP", "--data", "set.letor", "--dev")
+    learn = ("train", "--out", "m", "-s", "epochs=2", "--metric", "AP", "--data", "set.letor", "--dev")
     text = (folder / "set.letor").read_text()
     part = "".join(text.splitlines(True)[30:42])
     ones = "".join(lines(QUERIES, label="1"))
@@ -133,7 +133,7 @@ def test_large_training_sets_are_recognised_by_a_sample(rerank, folder):
     """Of 600 lists a model knows 512 by their hashes."""
     queries = [f"q{i}" for i in range(600)]
     (folder / "large.letor").write_text("".join(lines(queries)))
-    rerank("train", "--out", "m", "-s", "rounds=1", "--data", "large.letor")
+    rerank("train", "--out", "m", "-s", "epochs=1", "--data", "large.letor")
     (folder / "part.letor").write_text("".join(lines(queries)[: 6 * 60]))
     expected = "part.letor: 100% of the lists have the features of lists that the model was trained on"
     assert notes(rerank("predict", "m", "part.letor")) == [expected]

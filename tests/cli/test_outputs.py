@@ -12,25 +12,25 @@ import rerank as package
 from rerank.core.errors import RerankError
 from rerank.core.files import atomic_output as placing
 from rerank.data.reading import Reading
-from rerank.experiment.converting import append_file, convert_file, split_file
-from rerank.experiment.predicting import predict_file
+from rerank.formats.convert import append, save, split
+from rerank.models.predict import predict
 
 PARSES = """\
 (S1 (S (NP (PRP it)) (VP (VBD ran))))
 -3.5\t(S1 (S (NP (PRP it)) (VP (VBD ran))))
 -4.25\t(S1 (S (NP (PRP it)) (NP (VBD ran))))
 """
-LEARN = "train --data {train.letor} --set rounds=1"
+LEARN = "train --data {train.letor} --set epochs=1"
 # Commands in which {NAME} is an input and OUT the output: it is each of the inputs in turn.
 INPUTS = [
     f"{LEARN} --out OUT",
-    "train --data train.letor --dev {dev.letor} -m AP --set rounds=1 --out OUT",
+    "train --data train.letor --dev {dev.letor} -m AP --set epochs=1 --out OUT",
     "train {run.yaml} --out OUT",
     f"{LEARN} --out m2 --curve OUT",
-    "train --data train.letor --set rounds=1 --feature-names {features.txt} --out OUT",
-    "train --data train.letor --set rounds=1 --quantise model={model} --out OUT",
+    "train --data train.letor --set epochs=1 --feature-names {features.txt} --out OUT",
+    "train --data train.letor --set epochs=1 --quantise model={model} --out OUT",
     "train --data train.letor -l mert -m label@1 --init {model} --out OUT",
-    "train --data {dev.nbest} --refs {dev.ref} --label sBLEU --set rounds=1 --out OUT",
+    "train --data {dev.nbest} --refs {dev.ref} --label sBLEU --set epochs=1 --out OUT",
     "predict {model} {test.letor} --out OUT",
     "predict model test.letor --feature-names {features.txt} --out OUT",
     "predict model run.run --qrels {qrels} --out OUT",
@@ -66,11 +66,11 @@ def files(work, rerank):
         source = path.resolve()
         path.unlink()
         shutil.copy(source, path)
-    rerank("train", "--data", "train.letor", "--set", "rounds=1", "--out", "model")
+    rerank("train", "--data", "train.letor", "--set", "epochs=1", "--out", "model")
     rerank("predict", "model", "test.letor", "--out", "scores")
     rerank("convert", "train.letor", "s.store")
     for name, text in {
-        "run.yaml": "data: {train: train.letor}\nlearner: {name: perceptron, rounds: 1}\n",
+        "run.yaml": "data: {train: train.letor}\nlearner: {name: perceptron, epochs: 1}\n",
         "dev.nbest": NBEST,
         "more.nbest": NBEST,
         "dev.ref": "the cat sat down\nit rains in town\nyes\n",
@@ -125,7 +125,7 @@ def test_an_output_is_never_an_input(rerank, files, command, name, alias):
         ),
         ("features parse parts/features.json --format parses --out parts", "parts/features.json is one of"),
         ("features parse s.store --heads heads --out .", "s.store is one of the input files"),
-        ("train --data train.letor --set rounds=1 --curve m --out m", "m is the output of --out"),
+        ("train --data train.letor --set epochs=1 --curve m --out m", "m is the output of --out"),
         ("train --data train.letor -m AP --seeds 2 --out m.{seed} --curve m.1", "m.1 is the output of --out"),
         ("train --data m.2 -f letor -m AP --seeds 2 --out m.{seed}", "m.2 is one of the input files"),
         ("predict model s.store --out s.store/labels.npy", "s.store/labels.npy is within the input"),
@@ -158,11 +158,11 @@ def test_derived_outputs_are_checked(rerank, files, command, message):
 def test_library_functions_have_the_same_protection(files):
     lists = package.load("test.letor")
     for call in (
-        lambda: convert_file("test.letor", "test.letor", "svmlight"),
-        lambda: append_file(lists, {"x": "scores"}, "scores", "svmlight"),
-        lambda: predict_file("model", lists, "model"),
-        lambda: split_file(files / "test.letor", ".", parts=["test=.5"]),
-        lambda: convert_file(lists, "q", "svmlight", reading=Reading(qrels="q")),
+        lambda: save("test.letor", "test.letor", "svmlight"),
+        lambda: append(lists, {"x": "scores"}, "scores", "svmlight"),
+        lambda: predict("model", lists, out="model"),
+        lambda: split(files / "test.letor", ["test=.5"], out="."),
+        lambda: save(lists, "q", "svmlight", reading=Reading(qrels="q")),
     ):
         before = tree(files)
         with pytest.raises(RerankError, match="is one of the input files"):
@@ -180,7 +180,7 @@ def test_devices_are_no_files(rerank, files):
     [
         "split test.letor --folds 2 --out new/parts",
         "features parse train.parses --format parses --cutoff 1 --apply more.parses --out new",
-        "train --data train.letor -m AP --set rounds=1 --seeds 3 --out m.{seed} --curve c",
+        "train --data train.letor -m AP --set epochs=1 --seeds 3 --out m.{seed} --curve c",
     ],
 )
 def test_all_outputs_appear_or_none(rerank, files, monkeypatch, command):

@@ -22,7 +22,7 @@ ASKED = ("-m", "RR", "-m", "P@1", "--samples", "20")
 def scored(rerank, work):
     """Two score files of the tiny test lists."""
     for name, seed in (("a", 1), ("b", 2)):
-        rerank("train", "--data", "train.letor", "--set", f"rounds={seed}", "--out", "model")
+        rerank("train", "--data", "train.letor", "--set", f"epochs={seed}", "--out", "model")
         rerank("predict", "model", "test.letor", "--out", f"{name}.scores")
     return work
 
@@ -85,7 +85,7 @@ def test_report_writes_the_page_of_a_run(rerank, work):
     (work / "run.yaml").write_text(
         "data: {train: train.letor, dev: dev.letor, test: test.letor, first_best: input}\n"
         "select: {metric: RR, keep: best}\nmetrics: [AP]\nbaseline: best-feature\nablation: [50, 100]\n"
-        "learners:\n  best-feature:\n  perceptron: {rounds: 3}\n"
+        "learners:\n  best-feature:\n  perceptron: {epochs: 3}\n"
     )
     rerank("run", "run.yaml", "--out", "r")
     found = read_report("r", samples=20)

@@ -178,7 +178,7 @@ def test_an_interrupted_run_leaves_nothing(rerank, parses, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rerank.report.tree_features.record_of", stopped)
+    monkeypatch.setattr("rerank.features.parse_stores.record_of", stopped)
     features(rerank, "--cutoff", 1, code=130)
     assert not (parses / "out").exists()
 

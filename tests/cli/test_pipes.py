@@ -118,8 +118,8 @@ WRITTEN = {
 }
 # Every file is given as |NAME.
 COMMANDS = """
-train --data |train --dev |dev -m RR --set rounds=3 --feature-names |names --out OUT
-train --data |train --init |a.weights --learner perceptron --set rounds=2 --out OUT
+train --data |train --dev |dev -m RR --set epochs=3 --feature-names |names --out OUT
+train --data |train --init |a.weights --learner perceptron --set epochs=2 --out OUT
 predict |model |test --as table --format svmlight
 show |model
 validate |test

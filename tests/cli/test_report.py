@@ -16,7 +16,7 @@ select: {metric: AP}
 metrics: [AP, P@1]
 learners:
   best-feature:
-  perceptron: {rounds: 2}
+  perceptron: {epochs: 2}
   ridge:
 """
 

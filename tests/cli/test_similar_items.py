@@ -11,8 +11,8 @@ import pytest
 
 import rerank as package
 from rerank.core.errors import RerankError
-from rerank.experiments.similarity import list_similarity, similarity_files
 from rerank.similarity import item_gram, nearest, plane
+from rerank.similarity.compare import list_similarity
 
 TREES = ["(S (NP (DT the) (NN dog)) (VP barks))", "(S (NP (DT a) (NN dog)) (VP barks))", "(NP (NN cat))", ""]
 FILES = ("gram.npy", "items.tsv", "nearest.tsv")
@@ -82,7 +82,7 @@ def test_jobs_change_no_byte_and_the_matrix_is_the_file(rerank, files):
     assert [row["item"] for row in tsv(files / "o1" / "items.tsv")] == plain.names
     assert plain.names[9:] == ["1/v", "1/w", "2/x", "2/y", "2/z"]
     assert list_similarity(["a.jsonl", "two.jsonl"], "sst(passage)").names[9] == "two.jsonl:1/1"
-    found = similarity_files(["a.jsonl"], "linear", "o")
+    found = list_similarity(["a.jsonl"], "linear", "o")
     kept = found.gram.copy()
     rerank("similarity", "b.jsonl", "-k", "linear", "--out", "o")
     assert np.array_equal(found.gram, kept)
@@ -94,7 +94,7 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
     pytest.importorskip("matplotlib")
     rerank("similarity", "a.jsonl", "-k", "bow", "--figure", "map.svg")
     assert b"9 items by kernel bow(passage)" in (files / "map.svg").read_bytes()
-    monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 8)
+    monkeypatch.setattr(sys.modules["rerank.similarity.compare"], "MOST_FOR_SPECTRUM", 8)
     found = list_similarity("a.jsonl", "bow")
     assert found.spectrum is found.plane is None
     rerank("similarity", "a.jsonl", "-k", "bow", "--out", "o")
@@ -107,7 +107,7 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
 def test_memory_and_the_disk(files, monkeypatch):
     monkeypatch.setattr("rerank.core.memory.SMALL", 500)
     monkeypatch.setattr("rerank.core.memory.available", lambda: 600)
-    monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 1)
+    monkeypatch.setattr(sys.modules["rerank.similarity.compare"], "MOST_FOR_SPECTRUM", 1)
     with pytest.raises(RerankError, match="needs 648 bytes for a Gram matrix of 9 x 9"):
         list_similarity(lists_of(9), "linear")
     monkeypatch.setattr("rerank.core.memory.SMALL", 10**6)
@@ -116,11 +116,11 @@ def test_memory_and_the_disk(files, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    similarity_files(["a.jsonl"], "linear", "o", scaling="none")
+    list_similarity(["a.jsonl"], "linear", "o", scaling="none")
     assert np.array_equal(np.load("o/gram.npy"), before)
     monkeypatch.setattr("os.posix_fallocate", full)
     with pytest.raises(RerankError, match=r"gram\.npy: no space left on device"):
-        similarity_files(["b.jsonl"], "linear", "o")
+        list_similarity(["b.jsonl"], "linear", "o")
     assert np.array_equal(np.load("o/gram.npy"), before)
     assert len(list((files / "o").iterdir())) == 3
 

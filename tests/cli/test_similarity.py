@@ -10,8 +10,8 @@ import pytest
 
 import rerank as package
 from rerank.data.scaling import fit_scaling
-from rerank.experiments.similarity import list_similarity
 from rerank.similarity import gram, nearest, plane, repaired, spectrum
+from rerank.similarity.compare import list_similarity
 
 
 def tsv(path):

@@ -134,7 +134,7 @@ def test_a_run_and_scores_have_the_same_numbers(rerank, work):
     rows = [(i, q) for q in "ab" for i in range(12)]
     (work / "tied").write_text("".join(f"{i % 3 % 2} qid:{q} 1:{rng.integers(3)} # d{i}\n" for i, q in rows))
     (work / "qrels").write_text("".join(f"{q} 0 d{i} {i % 3 % 2}\n" for i, q in rows))
-    rerank("train", "--data", "tied", "--set", "rounds=2", "--out", "model", "--format", "svmlight")
+    rerank("train", "--data", "tied", "--set", "epochs=2", "--out", "model", "--format", "svmlight")
     rerank("predict", "model", "tied", "-f", "svmlight", "--out", "scores")
     rerank("predict", "model", "tied", "-f", "svmlight", "--as", "run", "--out", "x.run")
     for ties in ("trec", "expected"):
@@ -151,7 +151,7 @@ def test_a_run_and_scores_have_the_same_numbers(rerank, work):
 
 def test_a_run_of_items_without_ids_is_strictly_ordered(rerank, work):
     (work / "tied").write_text("".join(f"{i % 2} qid:1 1:1\n" for i in range(5)))
-    rerank("train", "--data", "tied", "--set", "rounds=2", "--out", "model", "--format", "svmlight")
+    rerank("train", "--data", "tied", "--set", "epochs=2", "--out", "model", "--format", "svmlight")
     lines = rerank(
         "predict", "model", "tied", "-f", "svmlight", "--as", "run", "--tag", "me"
     ).out.splitlines()
@@ -190,11 +190,11 @@ def test_a_configuration_and_options_on_top(rerank, work, monkeypatch):
     (work / "sub").mkdir()
     (work / "sub" / "c.yaml").write_text(
         "data: {train: '${TINY}/train.letor', dev: ../dev.letor}\nscaling: zscore\n"
-        "learner: {name: perceptron, rounds: 3, tau: 1}\nselect: {metric: RR, keep: best}\nseed: 5\n"
+        "learner: {name: perceptron, epochs: 3, tau: 1}\nselect: {metric: RR, keep: best}\nseed: 5\n"
     )
-    rerank("train", "sub/c.yaml", "--set", "tau=2", "--set", "learner.rounds=4", "--out", "model")
+    rerank("train", "sub/c.yaml", "--set", "tau=2", "--set", "learner.epochs=4", "--out", "model")
     settings = load_model("model").training.settings
-    assert (settings["tau"], settings["rounds"], settings["seed"], settings["keep"]) == (2.0, 4, 5, "best")
+    assert (settings["tau"], settings["epochs"], settings["seed"], settings["keep"]) == (2.0, 4, 5, "best")
 
 
 def test_the_same_run_gives_the_same_bytes(rerank, work):

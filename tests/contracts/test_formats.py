@@ -171,7 +171,7 @@ def test_declares_what_it_is(name: str) -> None:
     assert "\n" not in kind.summary
     assert all(suffix.startswith(".") for suffix in kind.suffixes)
     assert kind.holds <= set(COLUMNS)
-    assert kind.honours <= set(ReadOptions.model_fields)
+    assert kind.honours <= set(ReadOptions.settings)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,9 +10,9 @@ import pytest
 from rerank import CandidateLists
 from rerank.core.errors import DataNote
 from rerank.core.workers.tasks import packed, run_task, unpacked
-from rerank.experiments.similarity import list_similarity
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
+from rerank.similarity.compare import list_similarity
 from rerank.similarity.gram_matrices import filled
 
 NAMES = KERNELS.names()

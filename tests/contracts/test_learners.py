@@ -101,8 +101,9 @@ def fit(learner, lists, **more):
 
 def settings_of(name: str) -> dict[str, Any]:
     """Settings that keep a learner quick here, and let trees grow on so few items."""
-    small = {"rounds": 3, "min_leaf": 2, "base": {"name": "rankboost", "rounds": 3}, "basis": "kernel"}
-    fields = LEARNERS.get(name).model_fields
+    base = {"name": "rankboost", "rounds": 3}
+    small = {"rounds": 3, "epochs": 3, "min_leaf": 2, "base": base, "basis": "kernel"}
+    fields = LEARNERS.get(name).settings
     if "base" in fields and fields["base"].default != "rankboost":
         del small["base"]
     if "basis" not in fields:  # of lists, which has widths for another basis
@@ -291,7 +292,7 @@ def test_the_weight_of_the_base_score_is_tuned_or_the_model_has_none(name):
 def test_rounds_and_settings_are_chosen_on_folds(name):
     lists = some_lists()
     learner = make_learner(name, settings_of(name))
-    by_round = learner.in_rounds and learner.observable
+    by_round = bool(learner.iterates) and learner.observable
     more = {} if by_round else {"grid": {"scaling": ["none", "minmax"]}}
     model = fit(learner, lists, metric=metric_of(name), choose="folds", folds=2, **more)
     choice = model.training.choice
@@ -399,7 +400,7 @@ def test_missing_values_are_filled_from_files_as_in_memory(name, tmp_path):
     assert kept[0] == kept[1]
     assert model.kind == "random" or model.feature_names[6:] == ["f0?missing", "f1?missing", "f2?missing"]
     if model.kind != "random":  # which reads no feature, so that nothing is kept
-        found = rerank.predict_file(str(tmp_path / "model"), data, str(tmp_path / "scores"))
+        found = rerank.predict(str(tmp_path / "model"), data, out=str(tmp_path / "scores"))
         np.testing.assert_array_equal(found.scores, model.score(lists))
 
 
@@ -491,12 +492,12 @@ def test_initial_weights_are_left_as_they_are(name):
 
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
     kind = LEARNERS.get(name)
-    if not kind.in_rounds:
+    if not kind.iterates:
         assert fitted(name, some_lists()).curve == [] or issubclass(kind, MetaLearner)
         return
     with pytest.raises(FitError, match="needs a development set"):
         fitted(name, some_lists(), keep="best")
-    learner = make_learner(name, {**settings_of(name), "rounds": 6, "keep": "best"})
+    learner = make_learner(name, {**settings_of(name), kind.iterates: 6, "keep": "best"})
     model = fit(learner, some_lists(), dev=some_lists(2), metric=metric_of(name))
     dev = [row["dev"] for row in model.curve]
     kept = model.training.rounds.kept

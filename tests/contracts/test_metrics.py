@@ -103,8 +103,8 @@ def test_a_family_describes_itself_and_is_listed(name):
         "traces",
         "natives",
     }
-    for key, field in kind.model_fields.items():
-        assert field.description, f"{name}: parameter {key} has no help"
+    for key, field in kind.settings.items():
+        assert field.help, f"{name}: parameter {key} has no help"
     listed = " ".join(" ".join(listings.lines_of(listings.metrics())).split())
     direction = "; lower is better" * (kind.better < 0)
     assert f"{name} {kind.summary}{direction}" in listed

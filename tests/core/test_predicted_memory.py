@@ -16,9 +16,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums, randomised_sums
-from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus
-from rerank.learners.perceptron.voting import Ballots
+from rerank.formats.sources import as_lists
+from rerank.learners.perceptron import Ballots
 from rerank.training.prepare import prepare
 from rerank.training.seeds import fit_seeds
 from rerank.training.train import fit, make_learner

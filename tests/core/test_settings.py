@@ -72,15 +72,21 @@ def test_limits_are_shown_with_their_type():
     assert types["way"] == "up | down"
 
 
+class Online(Settings):
+    """Settings of which one has another name than it had."""
+
+    renamed: ClassVar = {"rounds": "epochs"}
+    epochs: int = setting(10, "maximum number of epochs")
+
+
+class Run(Settings):
+    """Settings with such a section."""
+
+    learner: Online = setting(Online(), "the learner")
+
+
 def test_a_former_name_is_an_error_that_gives_the_new_one():
-    class Online(Settings):
-        renamed: ClassVar = {"rounds": "epochs"}
-        epochs: int = setting(10, "maximum number of epochs")
-
-    class Run(Settings):
-        learner: Online = setting(Online(), "the learner")
-
     with pytest.raises(ConfigError, match=r"unknown setting 'rounds'; it is now 'epochs'$"):
         Online(rounds=3)
-    with pytest.raises(ConfigError, match=r"'rounds'; it is now 'epochs'$"):
+    with pytest.raises(ConfigError, match=r"'learner.rounds'; it is now 'epochs'$"):
         Run(learner={"rounds": 3})

@@ -118,7 +118,7 @@ CALLS = {
     "function": lambda v: rerank.metrics.ap([1, 0, 1, 0], v),
     "append": lambda v: rerank.append(CandidateLists.from_arrays([[1.0]] * 4), {"new": v}),
     "run": lambda v: evaluate({"q": dict(zip("abcd", [1, 0, 1, 0], strict=True))}, {"q": _run(v)}, "AP"),
-    "list weights": lambda v: rerank.train(_four(), rounds=1, list_weights=v),
+    "list weights": lambda v: rerank.train(_four(), epochs=1, list_weights=v),
     "costs": lambda v: assign([cells(v)] * 4),
     "frame": lambda v: CandidateLists.from_frame({"qid": [1] * 4, "a": v}, features=["a"]),
     "labels of frame": lambda v: CandidateLists.from_frame({"qid": [1] * 4, "a": [1.0] * 4, "label": v}),
@@ -275,4 +275,4 @@ def test_labels_that_are_masked_are_unjudged_wherever_they_are_given():
     assert filled[0] == filled[1]
     lists = CandidateLists.from_arrays(np.ma.masked_array([[1.0], [2.0]], [[0], [1]]), [1, 0])
     with pytest.raises(RerankError, match="1 of 2 values are missing"):
-        rerank.train(lists, rounds=1)
+        rerank.train(lists, epochs=1)

@@ -13,7 +13,7 @@ from rerank.data.blocks import MANY_VISITS, ListNumbers, list_rows, pack_differi
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed, Sparse
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.native.data import _blocks
 
 
@@ -61,7 +61,7 @@ def test_a_pairwise_learner_loses_nothing(algorithm, indicators, monkeypatch):
     fits = []
     for worth in (0.2, 0.0):
         monkeypatch.setattr("rerank.data.blocks.WORTH", worth)
-        fits.append(Perceptron(algorithm=algorithm, rounds=4, tau=1.0).fit(lists))
+        fits.append(Perceptron(algorithm=algorithm, epochs=4, tau=1.0).fit(lists))
     np.testing.assert_array_equal(fits[0].weights, fits[1].weights)
     assert fits[0].curve == fits[1].curve
 
@@ -238,7 +238,7 @@ def test_numbered_features_train_the_same_model(algorithm, layout, monkeypatch):
         monkeypatch.setattr("rerank.data.blocks.MANY_VISITS", many)
         pairs = make_pairs(lists, PairRelation())
         assert (list_rows(lists.features, pairs, 5).most > 0) == (few == 0)
-        models.append(Perceptron(algorithm=algorithm, rounds=5, margin="uneven", tau=0.5).fit(lists))
+        models.append(Perceptron(algorithm=algorithm, epochs=5, margin="uneven", tau=0.5).fit(lists))
     assert len({model.weights.tobytes() for model in models}) == 1
     updates = [[row["updates"] for row in model.curve] for model in models]
     assert updates[0] == updates[1] == updates[2]

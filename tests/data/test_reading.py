@@ -10,31 +10,30 @@ import pytest
 
 from rerank.cli.options import options_of
 from rerank.core.errors import ConfigError
-from rerank.core.settings import usage_of
 from rerank.data.reading import PER_PART, DataSection, Reading, ReadOptions
 from rerank.formats import FORMATS, load
 from rerank.training.config import TrainConfig, read_config
 
 
 def test_every_option_is_a_yaml_key_and_a_flag():
-    assert set(Reading.model_fields) <= set(DataSection.model_fields)
-    assert set(options_of(Reading)) == set(Reading.model_fields)
-    assert {f"data.{name}" for name in DataSection.model_fields} <= set(options_of(TrainConfig))
+    assert set(Reading.settings) <= set(DataSection.settings)
+    assert set(options_of(Reading)) == set(Reading.settings)
+    assert {f"data.{name}" for name in DataSection.settings} <= set(options_of(TrainConfig))
 
 
 def test_options_of_one_part_exist_for_the_development_lists_as_well():
     assert set(PER_PART) == {"refs", "ids", "structures", "native"}
     for name in PER_PART:
-        own, dev = DataSection.model_fields[name], DataSection.model_fields[f"dev_{name}"]
-        assert dev.annotation == own.annotation
-        assert usage_of(dev).path == usage_of(own).path
+        own, dev = DataSection.settings[name], DataSection.settings[f"dev_{name}"]
+        assert dev.kind == own.kind
+        assert dev.path == own.path
 
 
-@pytest.mark.parametrize("name", sorted(ReadOptions.model_fields))
+@pytest.mark.parametrize("name", sorted(ReadOptions.settings))
 def test_some_format_honours_every_option_and_help_names_it_if_it_is_the_only_one(name):
     honouring = [format for format in FORMATS.names() if name in FORMATS.get(format).honours]
     assert honouring or name == "threads"
-    named = re.search(r"\((\w+)\)", ReadOptions.model_fields[name].description or "")
+    named = re.search(r"\((\w+)\)", ReadOptions.settings[name].help)
     assert named is None or [named[1]] == honouring
 
 
@@ -66,9 +65,9 @@ def test_a_wrong_value_has_the_same_message_everywhere(name, value, message, tmp
 
 
 def test_paths_in_a_configuration_are_relative_to_it(tmp_path):
-    paths = [name for name, field in DataSection.model_fields.items() if usage_of(field).path]
+    paths = [name for name, field in DataSection.settings.items() if field.path]
     assert set(paths) > {"train", "dev", "ids", "dev_ids", "merge"}
-    many = {name for name in paths if get_origin(DataSection.model_fields[name].annotation) is tuple}
+    many = {name for name in paths if get_origin(DataSection.settings[name].kind) is tuple}
     lines = [f"  {name}: {f'[{name}, -]' if name in many else name}\n" for name in paths]
     (tmp_path / "a.yaml").write_text("data:\n" + "".join(lines))
     data = read_config(str(tmp_path / "a.yaml")).data
@@ -84,8 +83,8 @@ def test_one_path_may_replace_a_list_of_one(tmp_path):
 
 
 def test_choices_in_help_are_those_of_the_type():
-    for name, field in Reading.model_fields.items():
-        choices = get_args(field.annotation)
+    for name, field in Reading.settings.items():
+        choices = get_args(field.kind)
         if choices and isinstance(choices[0], str):
             option = options_of(Reading)[name].annotation.__metadata__[0]
             assert option.metavar == "|".join(choices)

@@ -122,7 +122,7 @@ def test_values_of_the_option():
     assert Reading(features="1-3,-2").features == ("1-3,-2",)
     assert Reading(features=[3, "a"]).features == ("3", "a")
     assert Reading(features=25).features == ("25",)
-    assert "features" not in ReadOptions.model_fields  # so every format has it
+    assert "features" not in ReadOptions.settings  # so every format has it
     for value in (True, [True], 1.5, [None], {"a": 1}):
         with pytest.raises(ConfigError, match="features: found"):
             Reading(features=value)
@@ -174,7 +174,7 @@ def test_unnamed_columns_are_named_by_their_numbers():
 
 def model_of(names, weights, selection):
     model = LinearModel(names, np.array(weights, dtype=np.float64))
-    model.training.data = model.training.data.model_copy(update={"features": selection or None})
+    model.training.data = model.training.data.with_fields(features=selection or None)
     return model
 
 
@@ -284,7 +284,7 @@ def test_a_store_and_a_model_keep_the_selection(tmp_path, name):
     write_store(some, tmp_path / "some.store")
     again = read_store(tmp_path / "some.store")
     assert (again.names(), again.selection) == (["1", "a"], f"1,{name}")
-    model = rerank.train(again, "perceptron", rounds=1)
+    model = rerank.train(again, "perceptron", epochs=1)
     model.save(str(tmp_path / "m"))
     assert load_model(str(tmp_path / "m")).training.data.features == f"1,{name}"
     write_store(whole, tmp_path / "whole.store")

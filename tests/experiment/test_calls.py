@@ -11,7 +11,6 @@ import pytest
 
 import rerank
 from rerank.core.errors import DataNote, RerankError
-from rerank.experiment.predicting import predict_file
 
 RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame(
@@ -24,7 +23,7 @@ FRAME = pd.DataFrame(
     }
 )
 LISTS = rerank.CandidateLists.from_frame(FRAME)
-MODEL = rerank.train(LISTS, rounds=3)
+MODEL = rerank.train(LISTS, epochs=3)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*trained on:rerank.DataNote")
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*trained on:rerank.DataNote")
 def test_predictions_are_those_of_files(as_, tmp_path):
     path = str(tmp_path / "out")
     texts = rerank.CandidateLists.from_frame(FRAME.rename(columns={"id": "text"}))
-    predict_file(MODEL, texts if as_ == "best" else LISTS, path, as_=as_)
+    rerank.predict(MODEL, texts if as_ == "best" else LISTS, as_, out=path)
     lines = Path(path).read_text().splitlines()
     found = rerank.predict(MODEL, texts if as_ == "best" else LISTS, as_)
     if as_ == "scores":
@@ -75,8 +74,8 @@ def test_models_take_frames_arrays_and_files(tmp_path):
     assert np.array_equal(rerank.predict(MODEL, pl.from_pandas(FRAME[["f", "g"]])), expected)
     best = rerank.predict(MODEL, FRAME[["f", "g"]], "table", qid=FRAME["qid"])
     assert [row[3] for row in best] == [row[3] for row in rerank.predict(MODEL, FRAME, "table")]
-    assert rerank.train(FRAME, rounds=3).as_file().getvalue() == MODEL.as_file().getvalue()
-    assert rerank.train(FRAME, rounds=1, list_weights=[1, 2, 3]).training.list_weights is not None
+    assert rerank.train(FRAME, epochs=3).as_file().getvalue() == MODEL.as_file().getvalue()
+    assert rerank.train(FRAME, epochs=1, list_weights=[1, 2, 3]).training.list_weights is not None
 
 
 def test_models_score_frames():
@@ -133,8 +132,8 @@ def test_lists_with_further_columns_and_in_parts():
         (lambda: rerank.predict(MODEL, LISTS, "probabilities"), "predicts no probabilities"),
         (lambda: rerank.append(LISTS, {"h": [1, 2]}), "h has shape (2,), expected (12,)"),
         (lambda: rerank.append(LISTS, {"f": range(12)}), "feature 'f' exists already"),
-        (lambda: rerank.split(LISTS), "give parts, such as {'train': 0.8, 'test': 0.2}, or folds"),
-        (lambda: rerank.split(LISTS, ["train"]), "parts: found ['train'], expected shares by name"),
+        (lambda: rerank.split(LISTS), "give parts (--part NAME=SHARE, twice or more) or --folds K"),
+        (lambda: rerank.split(LISTS, ["train"]), "--part train: expected NAME=SHARE"),
         (
             lambda: rerank.train([[1.0, 2.0]]),
             "found list, expected CandidateLists (from_arrays",
@@ -149,7 +148,7 @@ def test_lists_with_further_columns_and_in_parts():
         ),
         (lambda: rerank.train("no-file"), "no-file: no such file"),
         (lambda: rerank.train(LISTS, list_weights=[1.0]), "list_weights has shape (1,), expected (3,)"),
-        (lambda: rerank.train(LISTS, ronds=3), "unknown setting 'ronds'; did you mean 'rounds'?"),
+        (lambda: rerank.train(LISTS, epochz=3), "unknown setting 'epochz'; did you mean 'epochs'?"),
     ],
 )
 def test_mistakes_are_errors_of_one_line(use, message):

@@ -14,8 +14,8 @@ import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.selection import random_order, selected
-from rerank.experiment import importance
-from rerank.experiment.importance import permutation_importance, standardised_weights
+from rerank.models import importance
+from rerank.models.importance import permutation_importance, standardised_weights
 from rerank.models.linear import LinearModel
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan
@@ -97,10 +97,10 @@ def test_one_repeat_has_no_deviation():
 @pytest.mark.parametrize("scaling", ["none", "list-minmax", "zscore"])
 def test_any_model_is_permuted_after_scaling_as_before_it(learner, scaling):
     lists = some_lists()
-    settings = {"rounds": 3} if learner in ("perceptron", "rankboost", "prank") else {}
+    few = {"perceptron": {"epochs": 3}, "prank": {"epochs": 3}, "rankboost": {"rounds": 3}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNote)
-        model = fit(make_learner(learner, settings), lists, scaling=scaling)
+        model = fit(make_learner(learner, few.get(learner, {})), lists, scaling=scaling)
     found = permutation_importance(model, lists, "AP", repeats=3)
     for j, one in enumerate(found.drops):
         assert one.loss == pytest.approx(np.mean(slow_losses(model, lists, "AP", [j], 3)), abs=1e-12)
@@ -126,7 +126,7 @@ def test_workers_change_no_byte():
     runs = []
     for jobs in (1, 3):
         with rerank.core.workers.parallel.using(jobs):
-            learner = make_learner("perceptron", {"rounds": 3})
+            learner = make_learner("perceptron", {"epochs": 3})
             runs.append(ablation(learner, some_lists(), test=some_lists(2), plan=plan).as_json())
     assert json.dumps(runs[0]) == json.dumps(runs[1])
 
@@ -208,7 +208,7 @@ def test_models_without_weights_are_refused():
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 def test_ablation_is_training_without_the_features(layout):
     train, dev, test = (some_lists(seed, layout) for seed in (1, 2, 3))
-    learner, plan = make_learner("perceptron", {"rounds": 4, "keep": "best"}), Plan(metric="AP")
+    learner, plan = make_learner("perceptron", {"epochs": 4, "keep": "best"}), Plan(metric="AP")
     found = ablation(learner, train, dev=dev, test=test, plan=plan, groups=["a", "a*,other"])
     whole = fit(learner, train, dev=dev, metric="AP")
     assert found.basis.value == rerank.evaluate(test, whole.score(test), ["AP"])["AP"]
@@ -228,7 +228,7 @@ def test_ablation_is_training_without_the_features(layout):
 def test_ablation_matches_columns_before_it_removes_any():
     train = some_lists()
     bare = replace(train, feature_names=None)
-    learner, plan = make_learner("perceptron", {"rounds": 2}), Plan(metric="AP")
+    learner, plan = make_learner("perceptron", {"epochs": 2}), Plan(metric="AP")
     with pytest.warns(DataNote, match="matched by position"):
         found = ablation(learner, train, test=bare, plan=plan, groups=["a"])
     assert found.ablated == ablation(learner, train, test=train, plan=plan, groups=["a"]).ablated
@@ -246,7 +246,7 @@ def test_ablation_refuses_what_it_cannot_do():
 
 def test_ablation_of_a_metric_that_is_better_if_smaller():
     found = ablation(
-        make_learner("perceptron", {"rounds": 3}),
+        make_learner("perceptron", {"epochs": 3}),
         some_lists(),
         test=some_lists(2),
         plan=Plan(metric="loss@1"),

@@ -13,7 +13,7 @@ from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.missing import POLICIES
-from rerank.experiment import importance
+from rerank.models import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan
@@ -67,7 +67,7 @@ def test_choice_seeds_and_tuning_are_the_same_for_any_number_of_jobs(policy, tmp
             plan = Plan(
                 metric="nDCG@2", missing=policy, choose="folds", grid={"tau": [0.0, 0.5]}, folds=3, seeds=2
             )
-            model = rerank.fit(make_learner("perceptron", {"rounds": 2}), drawn(0), **vars(plan))
+            model = rerank.fit(make_learner("perceptron", {"epochs": 2}), drawn(0), **vars(plan))
             model.save(str(tmp_path / f"{jobs}"))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert np.isfinite(rerank.load_model(str(tmp_path / "1")).score(drawn(1))).all()
@@ -122,7 +122,7 @@ def test_indicators_take_part_in_importance_ablation_and_initial_weights():
     made = ablation(make_learner("ranksvm", {}), train, test=test, plan=Plan("nDCG@2", missing="indicator"))
     assert len(made.ablated) == 3
     start = NamedWeights(NAMES, np.ones(3), "w")
-    begun = rerank.fit(make_learner("perceptron", {"rounds": 1}), train, initial=start, missing="indicator")
+    begun = rerank.fit(make_learner("perceptron", {"epochs": 1}), train, initial=start, missing="indicator")
     assert begun.initial[3:].tolist() == [0, 0]
     digests = set()
     for policy in ("mean", "indicator"):

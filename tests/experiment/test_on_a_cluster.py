@@ -16,11 +16,11 @@ from rerank.core.workers.dask import Cluster
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.experiment.features import parse_files
-from rerank.experiment.importance import permutation_importance
-from rerank.experiment.predicting import predict_file
-from rerank.experiments.similarity import similarity_files
+from rerank.features.parse_stores import parse_features
+from rerank.models.importance import permutation_importance
+from rerank.models.predict import predict
 from rerank.similarity import gram as gram_of
+from rerank.similarity.compare import list_similarity
 from rerank.training.ablation import ablation_files
 from rerank.training.config import read_config
 from rerank.training.train import train_files
@@ -60,29 +60,29 @@ def train(out, workers, *, settings):
 
 
 def seeds(out, workers):
-    settings = {"seeds": 3, "learner.name": "perceptron", "learner.rounds": 3, "data.dev": ["dev.letor"]}
+    settings = {"seeds": 3, "learner.name": "perceptron", "learner.epochs": 3, "data.dev": ["dev.letor"]}
     train(out, workers, settings=settings)
 
 
 def stumps(out, workers):
-    grid = {"grid.rounds": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
+    grid = {"grid.epochs": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
     train(out, workers, settings={"learner.name": "boosting", "data.dev": ["dev.letor"], **grid})
 
 
 def grid_on_folds(out, workers):
     grid = {"grid.tau": [0.1, 1.0], "select.choose": "folds", "select.folds": 3}
-    train(out, workers, settings={"learner.name": "perceptron", "learner.rounds": 4, **grid})
+    train(out, workers, settings={"learner.name": "perceptron", "learner.epochs": 4, **grid})
 
 
 def gram(out, workers, kernel):
-    similarity_files(["train.letor", "dev.letor"], kernel, os.path.join(out, "gram"), **workers)
+    list_similarity(["train.letor", "dev.letor"], kernel, os.path.join(out, "gram"), **workers)
 
 
 def items(out, workers):
     lists = rerank.load("dev.letor")
     trees = [f"(S (NP (NN dog{i % 7})) (VP (V{i % 5} x{i % 3})))" for i in range(lists.n_items)]
     rerank.save(replace(lists, structures={"passage": Forest.from_strings(trees)}), "trees.jsonl")
-    similarity_files(["trees.jsonl"], "ptk(passage) + linear", os.path.join(out, "gram"), **workers)
+    list_similarity(["trees.jsonl"], "ptk(passage) + linear", os.path.join(out, "gram"), **workers)
 
 
 def parses(out, workers, values):
@@ -97,7 +97,9 @@ def parses(out, workers, values):
             file.write("".join([f"{some[0]}\n", *(f"-{n}.5\t{tree}\n" for n, tree in enumerate(some)), "\n"]))
     settings = {"cutoff": 2, "values": values}
     reading = Reading(format="parses")
-    parse_files(["train.nbest"], os.path.join(out, "parses"), settings=settings, reading=reading, **workers)
+    parse_features(
+        ["train.nbest"], os.path.join(out, "parses"), settings=settings, reading=reading, **workers
+    )
 
 
 def permute(out, workers):
@@ -111,14 +113,15 @@ def adapt(out, workers):
     base = {"name": "rankboost", "rounds": 5}
     rerank.train(rerank.load("train.letor"), learner="fg", base=base).save("adapting")
     report = os.path.join(out, "timing.tsv")
-    predict_file("adapting", "test.letor", os.path.join(out, "scores"), transductive_report=report, **workers)
+    scores = os.path.join(out, "scores")
+    predict("adapting", "test.letor", out=scores, transductive_report=report, **workers)
     with open(report) as file:
         write(os.path.join(out, "lists.json"), [line.split("\t")[:-1] for line in file])
 
 
 def ablate(out, workers):
     base = {"data.train": ["train.letor"], "data.dev": ["dev.letor"], "select.metric": "AP", **workers}
-    found = ablation_files(read_config(None, ["rounds=3"], base), samples=50)
+    found = ablation_files(read_config(None, ["epochs=3"], base), samples=50)
     write(os.path.join(out, "found.json"), found.as_json())
 
 
@@ -127,7 +130,7 @@ def experiment(out, workers):
         file.write(
             "data: {train: train.letor, dev: dev.letor, test: test.letor}\n"
             "metrics: [AP, NDCG@3]\nselect: {metric: AP}\nseeds: 2\n"
-            "learners: {perceptron: {rounds: 3}, mert: {restarts: 2}}\n"
+            "learners: {perceptron: {epochs: 3}, mert: {restarts: 2}}\n"
         )
     rerank.run("small.yaml", os.path.join(out, "run"), **workers)
 
@@ -182,7 +185,7 @@ def test_every_verb_gives_the_same_bytes(name, here, cluster, monkeypatch):
     ],
 )
 def test_wrong_addresses_and_both_options_are_one_line(arguments, here):
-    rerank.train(rerank.load("train.letor"), rounds=2).save("m")
+    rerank.train(rerank.load("train.letor"), epochs=2).save("m")
     rerank.train(rerank.load("train.letor"), learner="fg", base={"rounds": 2}).save("adapting")
     for more, expected in (
         (["--cluster", "here"], "cluster: found 'here', expected an address such as tcp://host:8786"),

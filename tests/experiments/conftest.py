@@ -29,7 +29,7 @@ learners:
   random:
   ridge:
     grid: {penalty: [0.1, 10]}
-  perceptron: {rounds: 3}
+  perceptron: {epochs: 3}
 """
 )
 

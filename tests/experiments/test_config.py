@@ -32,15 +32,15 @@ def changed(old: str, new: str, text: str = CONFIG) -> str:
 # What is changed in a configuration, and what its error says.
 MISTAKES = {
     "an unknown key of a row": (
-        changed("rounds: 3", "roundz: 3"),
-        "learners.perceptron: .*'roundz'; did you mean 'rounds'",
+        changed("epochs: 3", "epochz: 3"),
+        "learners.perceptron: .*'epochz'; did you mean 'epochs'",
     ),
     "a misspelt learner": (
         changed("perceptron:", "perceptro:"),
         "learners.perceptro: unknown learner .* 'perceptron'",
     ),
     "a misspelt section": (changed("seeds:", "seedz:"), "unknown setting 'seedz'; did you mean 'seed"),
-    "a misspelt part": (changed("test:", "tset:"), "unknown setting 'tset'; did you mean 'test'"),
+    "a misspelt part": (changed("test:", "tset:"), "unknown setting 'data.tset'; did you mean 'test'"),
     "no test lists": (re.sub("  test:.*\n", "", CONFIG), "data.test: found none"),
     "no training lists": (re.sub("  train:.*\n", "", CONFIG), "data.train: found none"),
     "no {fold} in any path": (changed("fold{fold}", "folda"), r"folds: no path of data: holds \{fold\}"),
@@ -121,19 +121,19 @@ MISTAKES = {
         "learners.ridge: grid: penalty is also given",
     ),
     "an unknown key of select in a row": (
-        changed("{rounds: 3}", "{rounds: 3, select: {metrik: AP}}"),
+        changed("{epochs: 3}", "{epochs: 3, select: {metrik: AP}}"),
         "'select.metrik'; did you mean 'metric'",
     ),
     "an unknown key of data in a row": (
-        changed("{rounds: 3}", "{rounds: 3, data: {train: x}}"),
+        changed("{epochs: 3}", "{epochs: 3, data: {train: x}}"),
         "unknown setting 'data.train'",
     ),
     "features of a row outside data": (
-        changed("{rounds: 3}", "{rounds: 3, features: a}"),
+        changed("{epochs: 3}", "{epochs: 3, features: a}"),
         "features: expected data: {features: ...}",
     ),
     "a row that is a list": (
-        changed("{rounds: 3}", "[3]"),
+        changed("{epochs: 3}", "[3]"),
         "learners.perceptron: found .3., expected keys and values",
     ),
     "no rows": (re.sub("learners:.*", "learners: {}\n", CONFIG, flags=re.DOTALL), "learners: found none"),
@@ -142,11 +142,11 @@ MISTAKES = {
         "learners: first_best is the first stage",
     ),
     "the metric of a row twice": (
-        changed("{rounds: 3}", "{metric: AP, select: {metric: RR}}"),
+        changed("{epochs: 3}", "{metric: AP, select: {metric: RR}}"),
         "metric is 'AP' but select.metric is 'RR'",
     ),
     "a learner of classes": (
-        changed("{rounds: 3}", "{name: predtron, task: multiclass}"),
+        changed("{epochs: 3}", "{name: predtron, task: multiclass}"),
         "learners.perceptron: ",
     ),
     "a configuration of train": (
@@ -220,7 +220,7 @@ def test_a_folder_of_another_experiment_is_refused(folder, rerank):
 
 def test_no_learner_has_a_setting_with_the_name_of_a_key_of_rows():
     for name in LEARNERS.names():
-        assert not {*_OF_ROW, *_DATA_OF_ROW} - {"features"} & set(LEARNERS.get(name).model_fields) - {"init"}
+        assert not {*_OF_ROW, *_DATA_OF_ROW} - {"features"} & set(LEARNERS.get(name).settings) - {"init"}
 
 
 def rows_of(text: str, folder) -> dict:
@@ -249,7 +249,7 @@ def test_without_dev_lists_rows_choose_on_folds_and_keep_the_last_round(folder):
 
 
 def test_rows_override_the_grid_the_scaling_and_the_selection_of_all(folder):
-    text = changed("{rounds: 3}", "{rounds: 3, scaling: none, seed: 7, select: {keep: last}, metric: RR}")
+    text = changed("{epochs: 3}", "{epochs: 3, scaling: none, seed: 7, select: {keep: last}, metric: RR}")
     text += "scaling: rank\ngrid: {scaling: [none, rank]}\n"
     rows = rows_of(text, folder)
     assert rows["perceptron"].grid == {}

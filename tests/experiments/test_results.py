@@ -15,8 +15,8 @@ from scipy import stats
 
 from rerank import ConfigError, DataError, RerankError, save
 from rerank.core.records import read_json
-from rerank.core.tables.output_format import FORMS
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
+from rerank.core.tables.display import FORMS
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
@@ -55,7 +55,7 @@ def rewritten(out, cell, **changes):
     """Change a record."""
     path = out / "cells" / cell.key / "record.json"
     record = CellRecord.from_json(read_json(path.read_bytes()))
-    path.write_text(to_json(record.model_copy(update=changes).as_json()))
+    path.write_text(to_json(record.with_fields(**changes).as_json()))
 
 
 def test_results_are_those_of_the_cells(out):
@@ -317,7 +317,7 @@ def test_sets_with_other_rows_or_lists_are_noted(source, tmp_path):
 def test_rows_with_other_settings_or_shares_are_noted(source, tmp_path):
     folders = several(source, tmp_path)
     text = (tmp_path / "other.yaml").read_text()
-    text = text.replace("{rounds: 3}", "{rounds: 2}").replace("[50, 100]", "[50]")
+    text = text.replace("{epochs: 3}", "{epochs: 2}").replace("[50, 100]", "[50]")
     (tmp_path / "other.yaml").write_text(text)
     run(tmp_path / "other.yaml", tmp_path / "three")
     assert read_report([folders[0], tmp_path / "three"], samples=5).notes == (

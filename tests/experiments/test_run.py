@@ -23,7 +23,7 @@ def test_a_cell_has_the_scores_and_metrics_of_the_model_that_train_gives(folder)
     cell = next(cell for cell in results.cells if (cell.row, cell.fold, cell.seed) == ("perceptron", "b", 2))
     data = {"data.train": "foldb/train.letor", "data.dev": "foldb/dev.letor"}
     select = {"select.metric": "AP", "select.keep": "best"}
-    base = {**data, **select, "learner": {"name": "perceptron", "rounds": 3}, "seed": 2}
+    base = {**data, **select, "learner": {"name": "perceptron", "epochs": 3}, "seed": 2}
     model = train_from(read_config(None, base=base)).model
     test = load("foldb/test.letor")
     scores = model.score(test)
@@ -54,7 +54,7 @@ def test_a_metric_that_cannot_judge_is_refused_before_training_although_the_list
     run("run.yaml", "out")
     cells = folder / "out" / "cells"
     before = sorted(cells.iterdir())
-    (folder / "run.yaml").write_text(CONFIG.replace("nDCG@3", "BLEU").replace("rounds: 3", "rounds: 4"))
+    (folder / "run.yaml").write_text(CONFIG.replace("nDCG@3", "BLEU").replace("epochs: 3", "epochs: 4"))
     with pytest.raises(
         RerankError, match=r"run.yaml: test lists of fold a: BLEU needs the candidates' texts"
     ):
@@ -92,9 +92,9 @@ def test_changed_bytes_settings_or_names_change_what_is_trained(folder):
     with open("folda/test.letor", "a") as file:
         file.write("1 qid:new 1:1 2:2 3:3\n")
     assert {cell.fold for cell in run("run.yaml", "out").trained} == {"a"}
-    (folder / "run.yaml").write_text(CONFIG.replace("rounds: 3", "rounds: 4"))
+    (folder / "run.yaml").write_text(CONFIG.replace("epochs: 3", "epochs: 4"))
     assert {cell.row for cell in run("run.yaml", "out").trained} == {"perceptron"}
-    renamed = CONFIG.replace("rounds: 3", "rounds: 4").replace("  perceptron: {", "  p: {name: perceptron, ")
+    renamed = CONFIG.replace("epochs: 3", "epochs: 4").replace("  perceptron: {", "  p: {name: perceptron, ")
     (folder / "run.yaml").write_text(renamed)
     found = run("run.yaml", "out")
     assert (found.trained, len(found.there)) == ([], 10)

@@ -23,7 +23,7 @@ data: {train: all.letor}
 folds: 4
 select: {metric: AP}
 metrics: [AP, nDCG]
-learners: {ridge: {grid: {penalty: [1, 10]}}, perceptron: {rounds: 2}}
+learners: {ridge: {grid: {penalty: [1, 10]}}, perceptron: {epochs: 2}}
 """
 _opened: list[str] = []
 _listening = False
@@ -80,9 +80,7 @@ def test_test_lists_are_opened_only_when_the_model_is_complete(drawn, folder, mo
 
 
 def test_what_is_trained_has_no_place_for_test_lists():
-    assert {"test", "test_refs", "test_ids"} == set(ExperimentData.model_fields) - set(
-        DataSection.model_fields
-    )
+    assert {"test", "test_refs", "test_ids"} == set(ExperimentData.settings) - set(DataSection.settings)
     assert not isinstance(ExperimentData(test="t", train="a").training("1"), ExperimentData)
 
 

@@ -16,7 +16,7 @@ from rerank.experiments.run import run
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.transductive.adaptation import Adaptation, ListRow, adaptation_line, adaptation_tsv
+from rerank.transductive.adaptation import Adaptation, ListRow, adaptation_line
 
 from .conftest import TWO_FOLDS, tree
 
@@ -151,7 +151,7 @@ def test_tables_and_lines_of_lists():
         ListRow("a\tb", 3, True, "", 0.5, 0.1234567, {"x": np.float64(2.0)}),
         ListRow("c", 1, False, "one item", 1.0, 0.0, {"x": np.nan, "y": 1}),
     ]
-    assert list(adaptation_tsv(rows)) == [
+    assert list(Adaptation(np.zeros(4), np.zeros(4), tuple(rows)).tsv()) == [
         "list\titems\tadapted\treason\ttau\tx\ty\tseconds",
         "a\\tb\t3\tyes\t\t0.5\t2.0\tnan\t0.123457",
         "c\t1\tno\tone item\t1.0\tnan\t1.0\t0.0",

@@ -13,9 +13,8 @@ from reference.metrics.structures import value_of_model
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.workers import parallel
-from rerank.experiment.derive import with_consensus
 from rerank.features import models as model_pairs
-from rerank.features.consensus import consensus
+from rerank.features.consensus import consensus, consensus_features
 from rerank.metrics.base import parse
 
 LISTS = judged_lists(4, sizes=(7, 1, 2, 9, 3))
@@ -52,7 +51,7 @@ def test_workers_and_other_metrics_change_no_bit(monkeypatch):
     monkeypatch.setattr(model_pairs, "_RESIDUES", 60)
     monkeypatch.setattr(model_pairs, "_block", lambda *task: (calls.append(task[1:3]), block(*task))[1])
     with parallel.using(2):
-        together = with_consensus(LISTS, ["GDT-TS", "coverage", "TM"], "mean")
+        together = consensus_features(LISTS, ["GDT-TS", "coverage", "TM"])
     assert together.feature_names[-1] == "consensus.TM.mean"
     assert np.array_equal(together.features.column(3), alone)
     sizes = [np.count_nonzero(part) for part in np.split(LISTS.traces.lengths, LISTS.offsets[1:-1])]

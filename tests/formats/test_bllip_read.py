@@ -21,7 +21,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.formats import load
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 
 SMALL = (
     "S=3\n"
@@ -326,7 +326,7 @@ def test_the_shared_development_set(shared_data: Path, tmp_path: Path) -> None:
     head = gzip.decompress((folder / "dev.gz").read_bytes()).split(b"\n")[1:9]
     text = b"\n".join([b"S=8", *head, b""])
     check_against(read(tmp_path, text), slow.read(text))
-    model = Perceptron(rounds=1).fit(lists)
+    model = Perceptron(epochs=1).fit(lists)
     scores = np.split(model.score(lists), lists.offsets[1:-1])
     best = lists.offsets[:-1] + [int(np.argmax(some)) for some in scores]
     assert lists.labels[best].mean() > lists.labels[lists.offsets[:-1]].mean()

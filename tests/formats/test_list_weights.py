@@ -8,7 +8,7 @@ import pytest
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import write_lines
 from rerank.data.lists import CandidateLists
-from rerank.formats.list_weights import list_weight_lines, read_list_weights
+from rerank.formats.weights import list_weight_lines, read_list_weights
 
 
 @pytest.fixture

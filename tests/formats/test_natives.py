@@ -15,8 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matching import partners
 from rerank.formats.structures.natives import attach_natives
 from rerank.formats.structures.pdb import LETTERS
-from rerank.formats.structures.sources import read_file
-from rerank.formats.structures.tar import files_of
+from rerank.formats.structures.sources import files_of, read_file
 
 SEQUENCE = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSG"
 NAMES = {letter: name for name, letter in LETTERS.items() if len(name) == 3}

@@ -94,7 +94,7 @@ def test_nulls_and_nan_are_missing_values(tmp_path):
     assert read(tmp_path, content, missing="zero").features.values.tolist() == [[0.5, 0], [0, 1], [2.5, 2]]
     model = rerank.train(lists, learner="ranksvm", missing="list-mean")
     model.save(str(tmp_path / "m"))
-    found = rerank.predict_file(str(tmp_path / "m"), written(tmp_path, content), str(tmp_path / "s"))
+    found = rerank.predict(str(tmp_path / "m"), written(tmp_path, content), out=str(tmp_path / "s"))
     np.testing.assert_array_equal(found.scores, model.score(lists))
 
 

@@ -14,8 +14,7 @@ from small_structures import atom
 
 from rerank.core.errors import FormatError
 from rerank.data.columns.traces import key_of
-from rerank.formats.structures.sources import read_file
-from rerank.formats.structures.tar import files_of
+from rerank.formats.structures.sources import files_of, read_file
 
 RESIDUES = ("ALA", "MSE", "CYS", "DUM", "XYZ", " CA", "G  ", "HISD", "CGLU", "POPC", "ALAX")
 OTHERS = (

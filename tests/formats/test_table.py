@@ -22,9 +22,9 @@ from rerank.core.files import streams as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.names import KNOWN
 from rerank.formats import load
 from rerank.formats.table.format import Table
-from rerank.formats.table.read import KNOWN
 
 STRINGS = StringColumn.from_strings
 

@@ -123,7 +123,7 @@ def test_an_added_column_follows_the_largest_index(tmp_path):
 
 
 def trained(lists):
-    return rerank.train(lists, rounds=3, scaling="none")  # the default depends on the layout
+    return rerank.train(lists, epochs=3, scaling="none")  # the default depends on the layout
 
 
 def dense_twin(lists, names):
@@ -156,7 +156,7 @@ def test_models_and_data_match_by_index(tmp_path, model_of, data_of, form):
 
 def test_dev_lists_match_by_index(tmp_path):
     train, dev = read(tmp_path, FAR), read(tmp_path, NEAR.replace("3:", "20000000:"), "dev.txt")
-    model = rerank.train(train, dev=dev, metric="AP", rounds=2)
+    model = rerank.train(train, dev=dev, metric="AP", epochs=2)
     assert model.feature_names == ["1", "7", "20000000"]
 
 

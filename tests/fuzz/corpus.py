@@ -34,7 +34,7 @@ from rerank.models.classes import ClassesModel
 from rerank.models.trees import TreeModel
 from rerank.training.train import fit, make_learner
 
-CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "rounds": 2}
+CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "epochs": 2}
 
 ROOT = Path(__file__).resolve().parents[2]
 Files = dict[str, bytes]  # by name; the name "" is a file that is not in a folder
@@ -224,7 +224,7 @@ CONFIG = b"""data:
   train: &train a.letor
   dev: [b.letor, c.letor]
   feature_names: ${RERANK_FUZZED}/f
-learner: &l {name: perceptron, rounds: 3, tau: 1e-3, keep: best}
+learner: &l {name: perceptron, epochs: 3, tau: 1e-3, keep: best}
 select: {metric: nDCG@10, keep_margin: auto}
 scaling: zscore
 seed: 0x10
@@ -286,7 +286,7 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
     text = text_of(grown, lists.n_features)
     made.append(("trees", TreeModel.from_text(lists.names(), text)))
     made += [
-        (name, fit(make_learner("perceptron", {"rounds": 2}), lists, metric="nDCG@5", scaling=name))
+        (name, fit(make_learner("perceptron", {"epochs": 2}), lists, metric="nDCG@5", scaling=name))
         for name in SCALINGS
     ]
     width = lists.n_features

@@ -106,7 +106,7 @@ def _use(lists: CandidateLists, path: str, draw: random.Random) -> None:
     if what < 0.15:
         FORMATS.get(draw.choice(_WRITERS))().write(lists, f"{path}.again")
     elif what < 0.2 and lists.n_features <= 1_000:
-        learner = make_learner(draw.choice(("perceptron", "prank")), {"rounds": 1})
+        learner = make_learner(draw.choice(("perceptron", "prank")), {"epochs": 1})
         fit(learner, lists, metric="label@1")
     elif what < 0.3:
         lists.subset([draw.randrange(lists.n_lists)]).with_first_best("input")
@@ -119,7 +119,7 @@ def _use_classes(lists: CandidateLists, predictions: Predictions, draw: random.R
     parse(draw.choice(["AP", *_OF_CLASSES])).prepare(expanded).per_list(scores["p"])
     if draw.random() < 0.3 and lists.n_features <= 1_000:
         task = draw.choice(("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"))
-        fit(make_learner("predtron", {"task": task, "rounds": 1}), lists).predicted(lists)
+        fit(make_learner("predtron", {"task": task, "epochs": 1}), lists).predicted(lists)
 
 
 def _holds(lists: CandidateLists, column: str) -> bool:
@@ -144,7 +144,7 @@ def _weights(path: str, name: str, options: dict[str, Any], draw: random.Random)
 
 
 def _config(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
-    config = read_config(path, ["rounds=3"] if draw.random() < 0.2 else [])
+    config = read_config(path, ["epochs=3"] if draw.random() < 0.2 else [])
     settings = {key: value for key, value in config.learner.items() if key != "name"}
     make_learner(config.learner["name"], settings)
     LEARNERS.get(config.learner["name"])

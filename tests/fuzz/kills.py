@@ -42,8 +42,8 @@ from fuzz.children import HITS, Hit, Run, command, ended, import_everything, no_
 # Each command has two variants: what it writes for the second is there before it runs for the first.
 VARIANTS = (("a", "indicators"), ("b", "counts"))
 VERBS = {
-    "train": "train --data {x}.letor --set rounds=2 --out m",
-    "train seeds": "train --data {x}.letor -m AP --set rounds=2 --seeds 3 --out m.{{seed}} --curve c",
+    "train": "train --data {x}.letor --set epochs=2 --out m",
+    "train seeds": "train --data {x}.letor -m AP --set epochs=2 --seeds 3 --out m.{{seed}} --curve c",
     "predict": "predict {x}.model a.letor --out scores",
     "predict gz": "predict {x}.model a.letor --as table --out table.gz",
     "eval": "eval {x}.letor {x}.scores -m AP --samples 2 --per-list p --html p.html",

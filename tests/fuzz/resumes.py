@@ -35,7 +35,7 @@ ablation: [50, 100]
 learners:
   random:
   ridge: {grid: {penalty: [0.1, 1, 10]}}
-  perceptron: {rounds: 20}
+  perceptron: {epochs: 20}
   mert: {metric: label}
 """
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import features
 
-from rerank.learners.boosting.binning import thresholds_of
+from rerank.learners.boosting.examples import thresholds_of
 
 LAYOUTS = ("dense", "sparse", "mixed")
 

@@ -16,9 +16,8 @@ from rerank.native.learners._boosting_log import LogLoss
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.boosting.binning import thresholds_of
 from rerank.learners.boosting.boosting import Boosting
-from rerank.learners.boosting.examples import ranking_examples
+from rerank.learners.boosting.examples import ranking_examples, thresholds_of
 
 
 def random_lists(seed, values=(0, 1), n_lists=9, n_features=5):

@@ -12,8 +12,14 @@ from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.learners.tuning import coordinate_ascent
-from rerank.learners.tuning.coordinate_ascent import CoordinateAscent, _Climb, _middles
-from rerank.learners.tuning.crossings import PAIRS, Crossings, drawn_pairs
+from rerank.learners.tuning.coordinate_ascent import (
+    PAIRS,
+    CoordinateAscent,
+    Crossings,
+    _Climb,
+    _middles,
+    drawn_pairs,
+)
 from rerank.metrics.base import parse
 from rerank.training.train import fit
 

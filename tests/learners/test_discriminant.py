@@ -10,10 +10,9 @@ from reference.make import LAYOUTS, features
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Concordance
-from rerank.learners.discriminant import scatter as scatters
-from rerank.learners.discriminant.criterion import Criterion
-from rerank.learners.discriminant.discriminants import BETAS, discriminant_vectors
-from rerank.learners.discriminant.scatter import Scatter
+from rerank.learners import scatter as scatters
+from rerank.learners.discriminants import BETAS, Criterion, discriminant_vectors
+from rerank.learners.scatter import Scatter
 from rerank.training.train import fit, make_learner
 
 

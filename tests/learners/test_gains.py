@@ -9,7 +9,7 @@ import pytest
 
 from rerank import CandidateLists, train
 from rerank.core.errors import DataNote
-from rerank.learners.gains import exponential_gains
+from rerank.learners.base import exponential_gains
 
 
 def lists_of(largest):

@@ -12,8 +12,7 @@ from scipy.optimize import minimize
 
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.loglinear.listnet import ListNet
-from rerank.learners.loglinear.loglinear import LogLinear
+from rerank.learners.loglinear import ListNet, LogLinear
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12)):

@@ -16,10 +16,8 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data import blocks as bundles
 from rerank.data.lists import CandidateLists
-from rerank.learners.loglinear.likelihood import LogLoss
-from rerank.learners.loglinear.loglinear import PRIORS, LogLinear
-from rerank.learners.loglinear.minimise import Objective, Penalty, minimise
-from rerank.learners.loglinear.targets import target_lists
+from rerank.learners.loglinear import PRIORS, LogLinear, LogLoss, target_lists
+from rerank.learners.minimise import Objective, Penalty, minimise
 from rerank.training.train import fit, make_learner
 
 TARGETS = ["best", "tied", "any", "soft"]

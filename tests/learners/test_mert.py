@@ -15,7 +15,7 @@ from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.evaluation.evaluate import values
-from rerank.learners.tuning.line_problem import LineProblem
+from rerank.learners.tuning.line_search import LineProblem
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import RatioJudge, Selection

@@ -53,7 +53,7 @@ def two(labels, X, **columns):
 
 def orders_of(learner, lists):
     rng = np.random.default_rng(learner.seed)
-    for _ in range(learner.rounds):
+    for _ in range(learner.epochs):
         yield rng.permutation(lists.n_lists) if learner.shuffle else np.arange(lists.n_lists)
 
 
@@ -66,7 +66,7 @@ def test_weights_and_updates_are_those_of_the_twin(metric, value, layout):
         judge = parse(metric).prepare(lists)
         start = np.random.default_rng(seed).standard_normal(lists.n_features)
         learner = Mira(
-            value=value, rounds=4, seed=seed, shuffle=seed % 2 == 0, c=[0.001, 10.0][seed // 2], keep="last"
+            value=value, epochs=4, seed=seed, shuffle=seed % 2 == 0, c=[0.001, 10.0][seed // 2], keep="last"
         )
         means, history = slow_mira(
             lists,
@@ -93,7 +93,7 @@ def test_weights_of_lists_multiply_the_cap(metric, value):
         lists = judged_lists(seed, "dense")
         judge = parse(metric).prepare(lists)
         given = np.random.default_rng(seed).permutation([0.0, 1.0, 0.3, 2.0, 0.0, 7.0])
-        learner = Mira(value=value, rounds=4, seed=seed, c=[0.001, 0.1][seed // 2], keep="last", init="zero")
+        learner = Mira(value=value, epochs=4, seed=seed, c=[0.001, 0.1][seed // 2], keep="last", init="zero")
         visited = np.flatnonzero(given)
         rng = np.random.default_rng(seed)
         means, history = slow_mira(
@@ -115,7 +115,7 @@ def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(val
     lists = judged_lists(7)
     some = np.array([True, True, False, True, False, True])
     alone = lists.subset(np.flatnonzero(some))
-    learner = Mira(value=value, rounds=5, keep="last", init="zero")
+    learner = Mira(value=value, epochs=5, keep="last", init="zero")
     judge = parse("BLEU")
     absent = learner.fit(lists, judge=judge.prepare(lists), list_weights=some.astype(float))
     expected = learner.fit(alone, judge=judge.prepare(alone))
@@ -131,14 +131,14 @@ def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(val
 @pytest.mark.parametrize(("c", "step"), [(0.01, 0.01), (10.0, 2.0 / 25.0)])
 def test_one_visit_moves_as_far_as_the_loss_asks_but_no_further_than_c(c, step):
     lists = two([3.0, 1.0], [[3, 0, 7], [0, 4, 7]])
-    learner = make_learner("mira", {"value": "sentence", "rounds": 1, "init": "zero", "c": c})
+    learner = make_learner("mira", {"value": "sentence", "epochs": 1, "init": "zero", "c": c})
     model = fit(learner, lists, metric="label@1")
     np.testing.assert_allclose(model.weights, step * np.array([3.0, -4.0, 0.0]), rtol=1e-15)
 
 
 def test_with_a_margin_already_kept_nothing_moves_with_a_note():
     lists = two([3.0, 1.0], [[1, 0], [0, 0]])
-    learner = make_learner("mira", {"value": "sentence", "rounds": 2})
+    learner = make_learner("mira", {"value": "sentence", "epochs": 2})
     judge = parse("label@1").prepare(lists)
     with pytest.warns(DataNote, match=r"no update was made; the weights are the initial ones \(init given\)"):
         model = learner.fit(lists, judge=judge, initial=np.array([5.0, 0.5]))
@@ -150,13 +150,13 @@ def test_the_background_of_wer_counts_words():
     lists = replace(
         two([0.0, 0.0], [[1.0], [0.0]]), counts={"WER": np.array([[2.0, 10.0], [3.0, 10.0]])}, labels=None
     )
-    model = fit(make_learner("mira", {"rounds": 1, "c": 5.0, "init": "zero"}), lists, metric="WER")
+    model = fit(make_learner("mira", {"epochs": 1, "c": 5.0, "init": "zero"}), lists, metric="WER")
     np.testing.assert_allclose(model.weights, [1.0], rtol=1e-12)
 
 
 def test_the_round_that_is_best_on_the_training_lists_is_kept():
     lists = judged_lists(3)
-    settings = {"rounds": 12, "c": 0.5}
+    settings = {"epochs": 12, "c": 0.5}
     model = fit(make_learner("mira", settings), lists, metric="WER")
     train = [row["train"] for row in model.curve]
     assert model.training.rounds.kept == 1 + train.index(min(train)) < 12
@@ -171,7 +171,7 @@ def test_the_round_that_is_best_on_the_training_lists_is_kept():
 def test_the_seed_and_nothing_else_changes_the_order():
     lists = judged_lists(1)
     weights = [
-        fit(make_learner("mira", {"rounds": 3, "seed": seed, "keep": "last"}), lists, metric="BLEU").weights
+        fit(make_learner("mira", {"epochs": 3, "seed": seed, "keep": "last"}), lists, metric="BLEU").weights
         for seed in (1, 1, 2)
     ]
     assert weights[0].tobytes() == weights[1].tobytes() != weights[2].tobytes()
@@ -182,7 +182,7 @@ def test_a_feature_that_never_differs_within_a_list_keeps_its_weight():
     X = lists.features.to_dense().copy()
     X[:, 1] = lists.list_index
     lists = lists.with_features(features("dense", X), None)
-    model = fit(make_learner("mira", {"rounds": 3}), lists, metric="BLEU")
+    model = fit(make_learner("mira", {"epochs": 3}), lists, metric="BLEU")
     assert model.weights[1] == pytest.approx(1 / 5, rel=1e-12)
     assert model.training.rounds.init == "even"
 
@@ -194,7 +194,7 @@ def test_features_numbered_by_list_give_the_same_weights(layout, monkeypatch):
     weights = []
     for few in (10**9, 0):
         monkeypatch.setattr("rerank.data.blocks.FEW", few)
-        weights.append(fit(make_learner("mira", {"rounds": 9}), lists, metric="BLEU").weights)
+        weights.append(fit(make_learner("mira", {"epochs": 9}), lists, metric="BLEU").weights)
     assert weights[0].tobytes() == weights[1].tobytes()
 
 
@@ -218,7 +218,7 @@ def test_candidates_without_a_value_are_refused(monkeypatch):
     monkeypatch.setattr(ChrfJudge, "sum_form", None)
     with pytest.raises(FitError, match=r"mira: no background for chrF; .* value=sentence"):
         fit(Mira(), texts, metric="chrF")
-    assert fit(Mira(value="sentence", rounds=2), texts, metric="chrF").weights.any()
+    assert fit(Mira(value="sentence", epochs=2), texts, metric="chrF").weights.any()
 
 
 def test_features_of_no_use_are_refused():
@@ -243,19 +243,19 @@ def test_empty_candidates_and_references_do_no_harm(metric):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = fit(Mira(rounds=5), lists, metric=metric)
+        model = fit(Mira(epochs=5), lists, metric=metric)
     assert np.isfinite(model.weights).all()
     assert sum(row["updates"] for row in model.curve) > 0
 
 
 def test_settings_out_of_range_are_refused():
-    for wrong in ({"c": 0.0}, {"decay": 1.5}, {"rounds": 0}, {"keep": "dev"}, {"value": "corpus"}):
+    for wrong in ({"c": 0.0}, {"decay": 1.5}, {"epochs": 0}, {"keep": "dev"}, {"value": "corpus"}):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
             make_learner("mira", wrong)
 
 
 def test_system_combination_gains_what_the_paper_s_method_gains(system_combination):
     train, test = system_combination
-    model = fit(Mira(rounds=20), train, metric="BLEU")
+    model = fit(Mira(epochs=20), train, metric="BLEU")
     assert values(train, model.score(train), ["BLEU"])["BLEU"] > 19.5
     assert values(test, model.score(test), ["BLEU"])["BLEU"] > 18.8

@@ -9,8 +9,7 @@ from reference.ordinal import prank as slow_prank
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.ordinal.oap_bpm import OapBpm
-from rerank.learners.ordinal.prank import PRank
+from rerank.learners.ordinal import OapBpm, PRank
 
 
 def shown_to(learner, lists):
@@ -28,7 +27,7 @@ def shown_to(learner, lists):
 def test_weights_and_thresholds_are_the_mean_of_the_rankers(average, rankers, coin):
     for seed in range(3):
         lists = whole_lists(seed, n_lists=9)
-        learner = OapBpm(rankers=rankers, coin=coin, average=average, rounds=4, seed=seed)
+        learner = OapBpm(rankers=rankers, coin=coin, average=average, epochs=4, seed=seed)
         ranks, k = ranks_of(lists)
         X = lists.features.to_dense()
         runs = [slow_prank(X, ranks, k, passes, stop=False) for passes in shown_to(learner, lists)]
@@ -49,15 +48,15 @@ def test_weights_and_thresholds_are_the_mean_of_the_rankers(average, rankers, co
 @pytest.mark.parametrize("average", ["last", "average"])
 def test_rankers_that_see_everything_are_one_prank(average):
     lists = whole_lists(3)
-    model = OapBpm(rankers=4, coin=1.0, average=average, rounds=6).fit(lists)
-    alone = PRank(average=average, rounds=6).fit(lists)
+    model = OapBpm(rankers=4, coin=1.0, average=average, epochs=6).fit(lists)
+    alone = PRank(average=average, epochs=6).fit(lists)
     np.testing.assert_allclose(model.weights, alone.weights, rtol=1e-15)
     np.testing.assert_allclose(model.thresholds, alone.thresholds, rtol=1e-15)
 
 
 def test_more_rankers_leave_the_coins_of_the_first_as_they_are():
     lists = whole_lists(4)
-    one, two = (OapBpm(rankers=n, rounds=3, average="last").fit(lists).weights for n in (1, 2))
+    one, two = (OapBpm(rankers=n, epochs=3, average="last").fit(lists).weights for n in (1, 2))
     second = 2 * two - one
     np.testing.assert_array_equal(second, np.round(second))  # a PRank on whole numbers holds whole numbers
     assert not np.array_equal(one, second)
@@ -68,13 +67,13 @@ def test_thresholds_stay_in_order(average):
     rng = np.random.default_rng(8)
     lists = CandidateLists.from_arrays(rng.standard_normal((80, 3)), rng.integers(0, 9, 80).astype(float))
     for seed in range(20):
-        thresholds = OapBpm(rankers=7, rounds=3, average=average, seed=seed).fit(lists).thresholds
+        thresholds = OapBpm(rankers=7, epochs=3, average=average, seed=seed).fit(lists).thresholds
         assert (np.diff(thresholds) >= 0).all()
 
 
 def test_it_stops_only_when_every_ranker_grades_every_item_rightly():
     lists, _, _ = separable_grades(5, 3, n=40)
-    model = OapBpm(rankers=3, coin=0.2, average="last", rounds=5000).fit(lists)
+    model = OapBpm(rankers=3, coin=0.2, average="last", epochs=5000).fit(lists)
     assert model.training.rounds.converged
     assert model.training.rounds.run < 5000
     # The grading rules that are right for all items are a convex cone: their mean is right as well.
@@ -86,7 +85,7 @@ def test_it_stops_only_when_every_ranker_grades_every_item_rightly():
 
 def test_rankers_that_saw_nothing_know_nothing():
     lists = CandidateLists.from_arrays(np.eye(2), [0.0, 1.0])
-    model = OapBpm(rankers=2, coin=1e-9, rounds=2).fit(lists)
+    model = OapBpm(rankers=2, coin=1e-9, epochs=2).fit(lists)
     assert not model.weights.any()
     assert not model.thresholds.any()
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.models.training import DataRecord
 from rerank.training.train import fit
@@ -50,7 +50,7 @@ def as_sparse(lists: CandidateLists) -> CandidateLists:
 
 def orders_of(learner: Perceptron, n_lists: int) -> list[list[int]]:
     rng = np.random.default_rng(learner.seed)
-    return [rng.permutation(n_lists).tolist() for _ in range(learner.rounds)]
+    return [rng.permutation(n_lists).tolist() for _ in range(learner.epochs)]
 
 
 @pytest.mark.parametrize("algorithm", [1, 2])
@@ -61,7 +61,7 @@ def test_weights_are_those_of_the_pseudo_code(algorithm, relation, margin):
         lists = integer_lists(seed)
         for average in ("last", "average"):
             learner = Perceptron(
-                algorithm=algorithm, tau=tau, rounds=4, average=average, seed=seed, **relation, **margin
+                algorithm=algorithm, tau=tau, epochs=4, average=average, seed=seed, **relation, **margin
             )
             pairs = make_pairs(lists, learner.relation, learner.margin_function)
             last, mean, history = slow_perceptron(
@@ -70,7 +70,7 @@ def test_weights_are_those_of_the_pseudo_code(algorithm, relation, margin):
                 learner.margin_function,
                 algorithm=algorithm,
                 tau=tau,
-                rounds=4,
+                epochs=4,
                 orders=orders_of(learner, pairs.n_lists),
             )
             for data in (lists, as_sparse(lists)):
@@ -94,7 +94,7 @@ def test_weights_of_lists_multiply_their_updates(settings):
     for seed in range(3):
         lists = integer_lists(seed, n_lists=12)
         given = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 2.0], 12)
-        learner = Perceptron(tau=0.5, rounds=4, seed=seed, average="last", **settings)
+        learner = Perceptron(tau=0.5, epochs=4, seed=seed, average="last", **settings)
         pairs = make_pairs(lists, learner.relation, learner.margin_function)
         last, _, history = slow_perceptron(
             lists,
@@ -102,7 +102,7 @@ def test_weights_of_lists_multiply_their_updates(settings):
             learner.margin_function,
             algorithm=learner.algorithm,
             tau=0.5,
-            rounds=4,
+            epochs=4,
             dimension=learner.dimension**2,
             orders=orders_of(learner, int(np.count_nonzero(given[pairs.lists]))),
             rivals=learner.rivals,
@@ -118,7 +118,7 @@ def test_weights_of_lists_multiply_their_updates(settings):
 @pytest.mark.parametrize("settings", [*WEIGHTED, {"tau": 1.0, "tau_scale": "norm"}], ids=str)
 def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(settings, average):
     lists = integer_lists(5, n_lists=14)
-    learner = Perceptron(rounds=4, average=average, **settings)
+    learner = Perceptron(epochs=4, average=average, **settings)
     some = np.arange(14) % 3 > 0
     alone = learner.fit(lists.subset(np.flatnonzero(some)))
     absent = learner.fit(lists, list_weights=some.astype(float))
@@ -142,7 +142,7 @@ def test_both_engines_and_layouts_give_identical_weights_on_whole_numbers(margin
     for seed in range(4):
         lists = integer_lists(seed, n_lists=30)
         fits = [
-            Perceptron(margin=margin, tau=1.0, rounds=6, engine=engine).fit(data).weights
+            Perceptron(margin=margin, tau=1.0, epochs=6, engine=engine).fit(data).weights
             for engine in ("reference", "fast", "auto")
             for data in (lists, as_sparse(lists))
         ]
@@ -153,7 +153,7 @@ def test_both_engines_and_layouts_give_identical_weights_on_whole_numbers(margin
 def test_both_engines_agree_to_1e_12_with_uneven_margins():
     lists = integer_lists(5, n_lists=40)
     slow, fast = (
-        Perceptron(margin="uneven", tau=0.3, rounds=10, engine=engine).fit(lists).weights
+        Perceptron(margin="uneven", tau=0.3, epochs=10, engine=engine).fit(lists).weights
         for engine in ("reference", "fast")
     )
     np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12)
@@ -170,7 +170,7 @@ def with_own_dimensions(lists: CandidateLists, value: float) -> CandidateLists:
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_the_separating_dimension_is_that_of_explicit_columns(algorithm, margin, engine):
     lists = integer_lists(11, n_lists=12)
-    settings = {"algorithm": algorithm, "margin": margin, "tau": 1.0, "rounds": 5, "engine": engine}
+    settings = {"algorithm": algorithm, "margin": margin, "tau": 1.0, "epochs": 5, "engine": engine}
     for data in (lists, as_sparse(lists)):
         model = Perceptron(dimension=2.0, **settings).fit(data)
         explicit = Perceptron(**settings).fit(with_own_dimensions(lists, 2.0))
@@ -185,8 +185,8 @@ def test_a_separating_dimension_makes_any_lists_separable():
     lists = CandidateLists.from_arrays(
         np.round(rng.random((40, 2)), 1), rng.integers(0, 5, 40), group=[10] * 4
     )
-    assert not Perceptron(rounds=200).fit(lists).training.rounds.converged
-    model = Perceptron(rounds=200, dimension=3.0).fit(lists)
+    assert not Perceptron(epochs=200).fit(lists).training.rounds.converged
+    model = Perceptron(epochs=200, dimension=3.0).fit(lists)
     assert model.training.rounds.converged
     # Theorem 2 with R^2 + dimension^2, for the unit vector that lies in the own dimensions alone:
     # an item's coordinate falls evenly by rank, so gamma is at least the least step over the norm.
@@ -200,7 +200,7 @@ def test_a_separating_dimension_makes_any_lists_separable():
 
 def test_voted_weights_vote_by_the_visits_they_survived():
     lists = integer_lists(13, n_lists=10)
-    model = Perceptron(average="voted", rounds=3, shuffle=False).fit(lists)
+    model = Perceptron(average="voted", epochs=3, shuffle=False).fit(lists)
     pairs = make_pairs(lists, PairRelation())
     # Every vector, by training on ever more visits with the last weights kept.
     w, votes, mean = np.zeros(5), np.zeros(lists.n_items), np.zeros(lists.n_items)
@@ -230,14 +230,14 @@ def test_voted_weights_vote_by_the_visits_they_survived():
 
 def test_the_best_round_of_a_vote_scores_as_it_did_then():
     lists, dev = integer_lists(14, n_lists=20), integer_lists(15, n_lists=9)
-    model = fit(Perceptron(average="voted", rounds=6, keep="best"), lists, dev=dev, metric="AP")
+    model = fit(Perceptron(average="voted", epochs=6, keep="best"), lists, dev=dev, metric="AP")
     judge = parse("AP").prepare(dev)
     value = judge.score_from_sums(judge.per_list(model.score(dev)).sum(axis=0))
     assert value == max(row["dev"] for row in model.curve) == model.training.rounds.dev
 
 
 def test_voted_weights_that_would_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("rerank.learners.perceptron.voting.MAX_BYTES", 100)
+    monkeypatch.setattr("rerank.learners.perceptron.MAX_BYTES", 100)
     with pytest.raises(FitError, match="use average=average"):
         Perceptron(average="voted").fit(integer_lists(13))
 
@@ -248,7 +248,7 @@ def test_float32_features_are_learnt_from():
         lists.features.to_dense().astype(np.float32), lists.labels, group=lists.lengths
     )
     for algorithm in (1, 2):
-        learner = Perceptron(algorithm=algorithm, rounds=3)
+        learner = Perceptron(algorithm=algorithm, epochs=3)
         np.testing.assert_array_equal(learner.fit(single).weights, learner.fit(lists).weights)
 
 
@@ -291,7 +291,7 @@ BOUND_RELATIONS = [r for r in RELATIONS if r != {"pairs": "split", "split_top": 
 @pytest.mark.parametrize("margin", MARGINS, ids=str)
 @pytest.mark.parametrize("tau", [0.0, 0.1, 5.0])
 def test_algorithm_1_stops_within_the_bound_of_theorem_1(relation, margin, tau):
-    learner = Perceptron(algorithm=1, tau=tau, rounds=100_000, average="last", **relation, **margin)
+    learner = Perceptron(algorithm=1, tau=tau, epochs=100_000, average="last", **relation, **margin)
     lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 7)
     assert gamma > 0
     model = learner.fit(lists)
@@ -304,7 +304,7 @@ def test_algorithm_1_stops_within_the_bound_of_theorem_1(relation, margin, tau):
 @pytest.mark.parametrize("tau", [0.0, 0.1, 5.0])
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 def test_algorithm_2_stops_within_the_bound_of_theorem_2(relation, tau, engine):
-    learner = Perceptron(tau=tau, rounds=100_000, average="last", engine=engine, **relation)
+    learner = Perceptron(tau=tau, epochs=100_000, average="last", engine=engine, **relation)
     lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 8)
     assert gamma > 0
     model = learner.fit(lists)
@@ -325,14 +325,14 @@ def test_algorithm_2_stops_within_the_bound_of_theorem_2(relation, tau, engine):
 
 def test_the_same_seed_gives_the_same_weights_and_another_order_others():
     lists = integer_lists(9, n_lists=20)
-    fit = [Perceptron(seed=seed, rounds=3).fit(lists).weights for seed in (1, 1, 2)]
+    fit = [Perceptron(seed=seed, epochs=3).fit(lists).weights for seed in (1, 1, 2)]
     np.testing.assert_array_equal(fit[0], fit[1])
     assert not np.array_equal(fit[0], fit[2])
 
 
 def test_without_shuffling_the_seed_does_not_matter():
     lists = integer_lists(9, n_lists=20)
-    fit = [Perceptron(seed=seed, rounds=3, shuffle=False).fit(lists).weights for seed in (1, 2)]
+    fit = [Perceptron(seed=seed, epochs=3, shuffle=False).fit(lists).weights for seed in (1, 2)]
     np.testing.assert_array_equal(fit[0], fit[1])
 
 
@@ -352,14 +352,14 @@ def test_labels_all_tied_is_an_error(engine):
 def test_overflow_is_an_error_and_not_nan():
     lists = CandidateLists.from_arrays([[1e308, -1e308], [-1e308, 1e308], [1e308, 1e308]], [2, 1, 0])
     with pytest.raises(FitError, match="scale the features"):
-        Perceptron(rounds=50).fit(lists)
+        Perceptron(epochs=50).fit(lists)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"tau": -1}, "tau: found -1, expected 0 or more"),
-        ({"rounds": 0}, "rounds: found 0"),
+        ({"epochs": 0}, "epochs: found 0"),
         ({"algorithm": 3}, "algorithm: found 3"),
         ({"margin": "odd"}, "margin: found 'odd'"),
         ({"pairs": "split", "split_top": 5, "split_bottom": 4}, "split_bottom must be above split_top"),

@@ -14,9 +14,7 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.penalised import STRENGTHS
-from rerank.learners.pointwise.items import JudgedItems
-from rerank.learners.pointwise.logistic import ClassLoss, Logistic
-from rerank.learners.pointwise.ridge import Ridge, Squares
+from rerank.learners.pointwise import ClassLoss, JudgedItems, Logistic, Ridge, Squares
 from rerank.report.models import model_lines
 from rerank.report.training import training_lines
 from rerank.training.train import fit, make_learner

@@ -13,7 +13,7 @@ from rerank.native.learners._weights import Weights
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.ordinal.prank import PRank
+from rerank.learners.ordinal import PRank
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 
@@ -25,7 +25,7 @@ def test_weights_and_thresholds_are_those_of_the_pseudo_code(grades, shuffle, la
     for seed in range(4):
         lists = whole_lists(seed, grades=grades, largest=largest)
         for average in ("last", "average"):
-            learner = PRank(rounds=5, average=average, shuffle=shuffle, seed=seed)
+            learner = PRank(epochs=5, average=average, shuffle=shuffle, seed=seed)
             ranks, k = ranks_of(lists)
             assert k == grades
             X = lists.features.to_dense()
@@ -79,7 +79,7 @@ def test_thresholds_stay_in_order_after_every_round(average):
     y = rng.integers(0, 12, 150).astype(float)  # noise: many steps each way
     lists = CandidateLists.from_arrays(X, y)
     for rounds in range(1, 12):
-        thresholds = PRank(rounds=rounds, average=average).fit(lists).thresholds
+        thresholds = PRank(epochs=rounds, average=average).fit(lists).thresholds
         assert (np.diff(thresholds) >= 0).all()
         assert len(set(thresholds.tolist())) > 1
 
@@ -88,7 +88,7 @@ def test_thresholds_stay_in_order_after_every_round(average):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_rank_loss_is_within_the_bound_of_theorem_2(k, seed):
     lists, gamma, radius = separable_grades(seed, k)
-    model = PRank(average="last", rounds=100_000, seed=seed).fit(lists)
+    model = PRank(average="last", epochs=100_000, seed=seed).fit(lists)
     assert model.training.rounds.converged
     loss = sum(row["rank_loss"] for row in model.curve)
     assert loss >= 1
@@ -112,9 +112,9 @@ def test_grades_are_the_labels_and_only_their_order_counts():
 def test_lists_and_unjudged_items_do_not_matter():
     lists = whole_lists(5)
     rows = judged_rows(lists)
-    model = PRank(rounds=4).fit(lists)
+    model = PRank(epochs=4).fit(lists)
     X = lists.features.to_dense()[rows]
-    alone = PRank(rounds=4).fit(CandidateLists.from_arrays(X, lists.labels[rows]))
+    alone = PRank(epochs=4).fit(CandidateLists.from_arrays(X, lists.labels[rows]))
     np.testing.assert_array_equal(alone.weights, model.weights)
     np.testing.assert_array_equal(alone.thresholds, model.thresholds)
     assert model.training.data == DataRecord(judged=len(rows), grades=4)
@@ -122,10 +122,10 @@ def test_lists_and_unjudged_items_do_not_matter():
 
 def test_the_order_comes_from_the_seed():
     lists = whole_lists(6, n_lists=20)
-    one, same, other = (PRank(seed=seed, rounds=3).fit(lists).weights for seed in (1, 1, 2))
+    one, same, other = (PRank(seed=seed, epochs=3).fit(lists).weights for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
-    one, other = (PRank(seed=seed, rounds=3, shuffle=False).fit(lists).weights for seed in (1, 2))
+    one, other = (PRank(seed=seed, epochs=3, shuffle=False).fit(lists).weights for seed in (1, 2))
     np.testing.assert_array_equal(one, other)
 
 
@@ -141,7 +141,7 @@ def test_indicators_are_ones():
 
 def test_without_a_feature_to_tell_grades_apart_all_items_get_one_grade():
     lists = CandidateLists.from_arrays(np.zeros((6, 3)), [0, 1, 1, 1, 1, 2])
-    model = PRank(rounds=3).fit(lists)
+    model = PRank(epochs=3).fit(lists)
     assert not model.weights.any()
     assert len(set(model.grades(lists).tolist())) == 1
 
@@ -154,7 +154,7 @@ def test_one_grade_only_is_refused():
 
 def test_labels_that_are_no_grades_are_refused():
     at_most = CandidateLists.from_arrays(np.ones((1000, 1)), np.arange(1000.0))
-    assert PRank(rounds=1).fit(at_most).thresholds.shape == (999,)
+    assert PRank(epochs=1).fit(at_most).thresholds.shape == (999,)
     lists = CandidateLists.from_arrays(np.ones((1001, 1)), np.arange(1001) / 7, source="real.txt")
     with pytest.raises(FitError, match=r"real.txt: 1001 distinct labels, which look real-valued"):
         PRank().fit(lists)
@@ -163,18 +163,18 @@ def test_labels_that_are_no_grades_are_refused():
 def test_overflow_is_an_error_and_not_nan():
     X = [[1e308, -1e308], [-1e308, 1e308], [1e308, 1e308]]
     with pytest.raises(FitError, match="scale the features"):
-        PRank(rounds=50).fit(CandidateLists.from_arrays(X, [2, 1, 0]))
+        PRank(epochs=50).fit(CandidateLists.from_arrays(X, [2, 1, 0]))
     with pytest.raises(FitError, match="scale the features"):
-        PRank(rounds=50).fit(CandidateLists.from_arrays(np.array(X) / 1e150, [2, 1, 0]))
+        PRank(epochs=50).fit(CandidateLists.from_arrays(np.array(X) / 1e150, [2, 1, 0]))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rounds": 0}, "rounds: found 0"),
+        ({"epochs": 0}, "epochs: found 0"),
         ({"average": "voted"}, "average: found 'voted'"),
         ({"seed": -1}, "seed: found -1"),
-        ({"ronds": 3}, "unknown setting 'ronds'; did you mean 'rounds'"),
+        ({"epochz": 3}, "unknown setting 'epochz'; did you mean 'epochs'"),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(settings, message):

@@ -13,11 +13,9 @@ from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.gains import graded_lists
-from rerank.learners.predtron.links import linked
-from rerank.learners.predtron.positions import discounts
 from rerank.learners.predtron.predtron import Predtron
-from rerank.learners.predtron.steps import radius2
+from rerank.learners.predtron.ranking import graded_lists
+from rerank.learners.predtron.steps import discounts, linked, radius2
 from rerank.metrics.base import parse
 
 
@@ -70,7 +68,7 @@ SETTINGS = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_a_run_equals_the_twins(layout, settings):
     for seed in range(3):
-        same(Predtron(rounds=4, seed=seed, **settings), some_lists(seed, layout))
+        same(Predtron(epochs=4, seed=seed, **settings), some_lists(seed, layout))
 
 
 @pytest.mark.parametrize("variant", ["standard", "loss-driven"])
@@ -78,7 +76,7 @@ def test_a_run_equals_the_twins(layout, settings):
 def test_a_cutoff_lets_places_beyond_it_follow_the_scores(variant, cutoff):
     start = np.array([0.3, -0.7, 0.2, 1.1])  # scores of 0 would leave the places beyond the cutoff open
     for seed, ties in itertools.product(range(3), ("score", "index")):
-        learner = Predtron(rounds=3, cutoff=cutoff, variant=variant, ties=ties, eta=0.2)
+        learner = Predtron(epochs=3, cutoff=cutoff, variant=variant, ties=ties, eta=0.2)
         same(learner, some_lists(seed), start=start)
 
 
@@ -86,7 +84,7 @@ def test_a_cutoff_lets_places_beyond_it_follow_the_scores(variant, cutoff):
 def test_initial_weights_and_list_weights(norm):
     lists = some_lists(5)
     weights = np.array([1.0, 3.0, 0.0, 0.5, 2.0, 1.0])
-    same(Predtron(rounds=3, norm=norm), lists, start=np.array([0.3, 0.0, 0.2, -1.1]), list_weights=weights)
+    same(Predtron(epochs=3, norm=norm), lists, start=np.array([0.3, 0.0, 0.2, -1.1]), list_weights=weights)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +101,7 @@ def test_initial_weights_and_list_weights(norm):
 @pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
 def test_a_kernel_form_equals_the_twins(settings, function, layout):
     lists = some_lists(2, layout)
-    learner = Predtron(rounds=3, eta=0.5, **settings)
+    learner = Predtron(epochs=3, eta=0.5, **settings)
     model = learner.fit(lists)
     gram = function(lists.features.to_dense())
     coefficients, curve = slow.fit(learner, lists, 0.5, gram=gram)
@@ -118,8 +116,8 @@ def test_the_linear_kernel_is_the_plain_form():
     lists, more = some_lists(3), some_lists(4)
     judge = parse("nDCG-exp").prepare(lists)
     dev = (more, parse("nDCG-exp").prepare(more))
-    plain = Predtron(rounds=6, keep="best").fit(lists, judge=judge, dev=dev)
-    dual = Predtron(rounds=6, keep="best", kernel="linear").fit(lists, judge=judge, dev=dev)
+    plain = Predtron(epochs=6, keep="best").fit(lists, judge=judge, dev=dev)
+    dual = Predtron(epochs=6, keep="best", kernel="linear").fit(lists, judge=judge, dev=dev)
     np.testing.assert_allclose(dual.score(more), plain.score(more), rtol=1e-9, atol=1e-12)
     assert dual.training.rounds == plain.training.rounds
     for row, other in zip(dual.curve, plain.curve, strict=True):
@@ -175,7 +173,7 @@ def test_the_bounds_of_the_losses(variant, norm, positions):
         direction /= np.linalg.norm(direction, 1 if norm == "p" else 2)
         lists, X = separable(seed, direction)
         learner = Predtron(
-            eta="theorem", variant=variant, norm=norm, average="last", rounds=200, gain="linear", **positions
+            eta="theorem", variant=variant, norm=norm, average="last", epochs=200, gain="linear", **positions
         )
         model = learner.fit(lists)
         total = sum(row["loss"] for row in model.curve) * lists.n_lists
@@ -236,21 +234,21 @@ def test_the_order_of_a_file_is_not_taken_for_something_learnt():
     labels = np.where(np.isnan(lists.labels), 0.0, lists.labels)
     order = np.lexsort((-labels, lists.list_index))
     best_first = CandidateLists.from_arrays(lists.features.take(order), labels[order], group=lists.lengths)
-    assert Predtron(rounds=1).fit(best_first).weights.any()
+    assert Predtron(epochs=1).fit(best_first).weights.any()
 
 
 def test_lists_without_two_gains_are_counted_and_left_out():
     lists = some_lists()
-    model = Predtron(rounds=2).fit(lists)
+    model = Predtron(epochs=2).fit(lists)
     assert model.training.data.lists_without_pair == 3
     assert model.training.data.judged == sum(len(rows) for _, rows, _ in slow.used_lists(Predtron(), lists))
     kept = replace(lists, labels=np.where(lists.labels == -1, 0.0, lists.labels))
-    np.testing.assert_array_equal(model.weights, Predtron(rounds=2).fit(kept).weights)
+    np.testing.assert_array_equal(model.weights, Predtron(epochs=2).fit(kept).weights)
 
 
 def test_a_run_that_makes_no_mistake_ends():
     lists, _ = separable(0, np.eye(4)[0])
-    model = Predtron(rounds=500, eta=0.1, average="last").fit(lists)
+    model = Predtron(epochs=500, eta=0.1, average="last").fit(lists)
     assert model.training.rounds.converged
     assert model.curve[-1] == {"round": model.training.rounds.run, "updates": 0, "loss": 0.0}
 
@@ -299,9 +297,9 @@ def test_data_that_cannot_be_learnt_from(settings, changes, message):
 
 def test_labels_may_be_large_if_gains_are_linear():
     lists = some_lists()
-    model = Predtron(gain="linear", rounds=3).fit(lists)
+    model = Predtron(gain="linear", epochs=3).fit(lists)
     large = replace(lists, labels=lists.labels * 1e300)
-    np.testing.assert_allclose(Predtron(gain="linear", rounds=3).fit(large).weights, model.weights, rtol=1e-9)
+    np.testing.assert_allclose(Predtron(gain="linear", epochs=3).fit(large).weights, model.weights, rtol=1e-9)
 
 
 def test_inputs_that_do_not_fit():

@@ -14,7 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.predtron.predtron import Predtron
 from rerank.models.base import load_model
 
-PLAIN = {"average": "last", "shuffle": False, "bias": 0.0, "rounds": 1}
+PLAIN = {"average": "last", "shuffle": False, "bias": 0.0, "epochs": 1}
 COSTS = {"0": 0.4, "1": 0.7, "2": 0.5, "3": 0.6}
 WEIGHTS = {"0": 3.0, "1": 0.5}
 
@@ -97,7 +97,7 @@ def test_losses_on_separable_examples_are_within_the_bound(name, variant, seed):
     needs_losses = variant == "standard" and name == "binary, weighted"
     if same_losses or needs_losses:
         pytest.skip("this variant is refused, see below")
-    learner = Predtron(**{**settings, **PLAIN, "variant": variant, "eta": "theorem", "rounds": 60})
+    learner = Predtron(**{**settings, **PLAIN, "variant": variant, "eta": "theorem", "epochs": 60})
     X, labels, margin = separable(task, seed)
     assert len(set(labels)) > 1
     model = learner.fit(examples(X, labels))
@@ -120,12 +120,12 @@ def test_models_are_those_of_the_pseudo_code(name, average):
     X, labels, _ = separable(task, 5, n=25)
     for i in rng.choice(len(X), 8, replace=False):  # no longer separable
         labels[i] = labels[(i + 1) % len(X)]
-    learner = Predtron(**{**settings, **PLAIN, "average": average, "shuffle": True, "rounds": 3, "eta": 0.17})
+    learner = Predtron(**{**settings, **PLAIN, "average": average, "shuffle": True, "epochs": 3, "eta": 0.17})
     orders = np.random.default_rng(learner.seed)
     order = [orders.permutation(len(X)) for _ in range(3)]
     model = learner.fit(examples(X, labels))
     loss_driven = learner.variant == "loss-driven"
-    path, losses = slow.predtron(task, X, labels, eta=0.17, rounds=3, orders=order, loss_driven=loss_driven)
+    path, losses = slow.predtron(task, X, labels, eta=0.17, epochs=3, orders=order, loss_driven=loss_driven)
     expected = path[-1] if average == "last" else np.mean(path, axis=0)
     np.testing.assert_allclose(model.weights, expected, rtol=0, atol=1e-10)
     assert [row["loss"] for row in model.curve] == pytest.approx(np.reshape(losses, (3, -1)).mean(axis=1))
@@ -309,7 +309,7 @@ def test_losses_of_the_group_norm_are_within_its_bound(name):
     W = rng.normal(size=(task.d, 9))
     W /= np.linalg.norm(W, axis=0).sum()
     margin = min(slow.margin(task, W @ x, y) for x, y in zip(X, labels, strict=True))
-    learner = Predtron(**{**settings, **PLAIN, "norm": "p", "eta": "theorem", "rounds": 60})
+    learner = Predtron(**{**settings, **PLAIN, "norm": "p", "eta": "theorem", "epochs": 60})
     model = learner.fit(examples(X, labels))
     least, most = slow.extremes(task, labels)
     scale = np.e**2 * (np.log(9) - 1) * np.abs(X).max() ** 2
@@ -408,7 +408,7 @@ def test_odd_features_give_a_model_or_an_error_of_ours(name, case):
     data = examples(X, labels)
     for more in ({}, {"eta": "theorem"}, {"norm": "p"}, {"bias": 0.0}):
         with contextlib.suppress(RerankError):
-            model = Predtron(**{**settings, **more, "rounds": 3}).fit(data)
+            model = Predtron(**{**settings, **more, "epochs": 3}).fit(data)
             assert len(model.predicted(data)) == len(X)
 
 

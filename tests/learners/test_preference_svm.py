@@ -18,11 +18,10 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners.preference import fits as fits_module
 from rerank.learners.preference import solver
+from rerank.learners.preference.fits import best_scale
 from rerank.learners.preference.preference_svm import STEPS, PreferenceSVM
-from rerank.learners.preference.probability import best_scale
-from rerank.learners.preference.rows import KernelRows
-from rerank.learners.preference.solver import PreferenceDual
-from rerank.learners.svm.ranksvm import RankSVM
+from rerank.learners.preference.solver import KernelRows, PreferenceDual
+from rerank.learners.ranksvm import RankSVM
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.native.learners import _preference

@@ -15,8 +15,8 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
-from rerank.experiment.derive import labelled
 from rerank.learners.tuning.pro import PairLoss, Pro, clearest
+from rerank.metrics.labelling import label
 from rerank.native.learners import _pro
 from rerank.training.train import fit, make_learner
 
@@ -235,7 +235,7 @@ def test_the_error_for_texts_without_labels_names_the_option():
     )
     with pytest.raises(FitError, match=r"texts: no judged item; .* \(--label sBLEU makes them"):
         Pro().fit(lists)
-    assert Pro().fit(labelled(lists, "sBLEU")).weights[0] > 0
+    assert Pro().fit(label(lists, "sBLEU")).weights[0] > 0
 
 
 def test_settings_out_of_range_are_refused():
@@ -246,6 +246,6 @@ def test_settings_out_of_range_are_refused():
 
 def test_system_combination_gains_what_the_paper_s_method_gains(system_combination):
     train, test = system_combination
-    model = fit(Pro(threshold=5.0), labelled(train, "sBLEU"), metric="BLEU")
+    model = fit(Pro(threshold=5.0), label(train, "sBLEU"), metric="BLEU")
     assert values(train, model.score(train), ["BLEU"])["BLEU"] > 19.5
     assert values(test, model.score(test), ["BLEU"])["BLEU"] > 18.8

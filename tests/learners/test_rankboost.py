@@ -16,11 +16,9 @@ from reference.make import LAYOUTS, features
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.rankboost.building import Grouping, weak_rankers
-from rerank.learners.rankboost.cuts import cuts
-from rerank.learners.rankboost.explicit import ExplicitPairs
-from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost.rankers import Grouping, cuts, weak_rankers
+from rerank.learners.rankboost.rounds import ExplicitPairs, PairRanges
 from rerank.metrics.base import parse
 from rerank.report.models import model_lines, model_record
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import features
 
-from rerank.learners.rankboost.building import Grouping, weak_rankers
+from rerank.learners.rankboost.rankers import Grouping, weak_rankers
 
 GROUPINGS = [Grouping(), Grouping(number=2), Grouping(weak="raw"), Grouping(number=3, weak="both")]
 

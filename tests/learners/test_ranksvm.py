@@ -12,10 +12,9 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.svm import loss as pair_loss
-from rerank.learners.svm.loss import PairLoss
-from rerank.learners.svm.part import part_of
-from rerank.learners.svm.ranksvm import STRENGTHS, RankSVM
+from rerank.learners import pair_loss
+from rerank.learners.pair_loss import PairLoss
+from rerank.learners.ranksvm import STRENGTHS, RankSVM, part_of
 from rerank.metrics.base import parse
 from rerank.training.train import train
 

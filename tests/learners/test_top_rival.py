@@ -12,7 +12,7 @@ from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.models.weights import NamedWeights
 from rerank.training.train import fit
 
@@ -22,10 +22,10 @@ def with_base_scores(lists: CandidateLists, weights: list[float]) -> CandidateLi
     return CandidateLists(lists.offsets, lists.features, labels=lists.labels, base_scores=scores)
 
 
-def checked(lists: CandidateLists, rounds: int = 4, start=None, **settings) -> None:
+def checked(lists: CandidateLists, epochs: int = 4, start=None, **settings) -> None:
     """Compare the weights and the curve with those of the slow twin, in every layout."""
     for average in ("last", "average"):
-        learner = Perceptron(rivals="top", rounds=rounds, average=average, **settings)
+        learner = Perceptron(rivals="top", epochs=epochs, average=average, **settings)
         pairs = make_pairs(lists, learner.relation, learner.margin_function)
         last, mean, history = slow_perceptron(
             lists,
@@ -33,7 +33,7 @@ def checked(lists: CandidateLists, rounds: int = 4, start=None, **settings) -> N
             learner.margin_function,
             algorithm=learner.algorithm,
             tau=learner.tau,
-            rounds=rounds,
+            epochs=epochs,
             dimension=learner.dimension**2,
             orders=orders_of(learner, pairs.n_lists),
             rivals="top",
@@ -86,14 +86,14 @@ def test_degenerate_lists():
     huge = CandidateLists.from_arrays([[1e150], [-1e150], [0.0]], [2, 1, 0])
     checked(huge, tau=1.0)
     with pytest.raises(FitError, match="scale the features"):
-        Perceptron(rivals="top", rounds=50).fit(
+        Perceptron(rivals="top", epochs=50).fit(
             CandidateLists.from_arrays([[1e308, -1e308], [-1e308, 1e308]], [2, 1])
         )
 
 
 def test_a_vote_of_the_top_rival_and_rounds_that_stop():
     lists = integer_lists(5)
-    settings = {"rivals": "top", "pairs": "best-rest", "dimension": 50.0, "rounds": 500}
+    settings = {"rivals": "top", "pairs": "best-rest", "dimension": 50.0, "epochs": 500}
     assert Perceptron(**settings).fit(lists).training.rounds.converged
     assert len(Perceptron(average="voted", **settings).fit(lists).vectors)
 
@@ -104,7 +104,7 @@ def test_a_vote_of_the_top_rival_and_rounds_that_stop():
 def test_tau_can_be_a_multiple_of_the_mean_squared_norm(relation, margin, rivals):
     for seed in range(3):
         lists = integer_lists(seed, n_lists=12)
-        settings = {"rounds": 3, "rivals": rivals, **relation, **margin}
+        settings = {"epochs": 3, "rivals": rivals, **relation, **margin}
         learner = Perceptron(tau=0.5, tau_scale="norm", **settings)
         wanted = 0.5 * mean_squared_norm(lists, learner.relation, learner.margin_function)
         if learner.plain:
@@ -123,7 +123,7 @@ def test_the_unit_of_tau_loses_no_digits_to_large_values():
         CandidateLists.from_arrays(X + shift, y + shift, group=[10] * 3) for shift in (0.0, 2.0**40)
     )
     for settings in ({}, {"rivals": "top", "margin": "label"}):
-        learner = Perceptron(tau=1.0, tau_scale="norm", rounds=1, **settings)
+        learner = Perceptron(tau=1.0, tau_scale="norm", epochs=1, **settings)
         one, other = (learner.fit(lists).training.notes["absolute_tau"] for lists in (plain, moved))
         assert one == other
 
@@ -137,7 +137,7 @@ def test_mixed_features_have_the_same_unit_of_tau():
     mixed = CandidateLists(
         lists.offsets, Mixed(dense, np.arange(2, dtype=np.int32), rows), labels=lists.labels
     )
-    learner = Perceptron(tau=1.0, tau_scale="norm", rounds=2, rivals="top")
+    learner = Perceptron(tau=1.0, tau_scale="norm", epochs=2, rivals="top")
     one, other = learner.fit(lists), learner.fit(mixed)
     assert one.training.notes == other.training.notes
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12)
@@ -160,14 +160,14 @@ def test_differences_without_a_usable_norm_are_refused(value):
 def test_given_weights_are_where_training_starts(algorithm, rivals):
     lists = integer_lists(7)
     start = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
-    learner = Perceptron(algorithm=algorithm, rivals=rivals, tau=1.0, rounds=3)
+    learner = Perceptron(algorithm=algorithm, rivals=rivals, tau=1.0, epochs=3)
     _, mean, _ = slow_perceptron(
         lists,
         learner.relation,
         learner.margin_function,
         algorithm=algorithm,
         tau=1.0,
-        rounds=3,
+        epochs=3,
         orders=orders_of(learner, make_pairs(lists, learner.relation).n_lists),
         rivals=rivals,
         start=start,
@@ -180,8 +180,8 @@ def test_given_weights_are_where_training_starts(algorithm, rivals):
 
 def test_the_first_stage_is_where_training_can_start():
     lists = with_base_scores(integer_lists(8), [1.0, 0.0, -2.0, 0.0, 0.5])
-    model = Perceptron(init="base", rounds=2, average="last", tau=1.0).fit(lists)
-    given = Perceptron(rounds=2, average="last", tau=1.0).fit(lists, initial=model.initial)
+    model = Perceptron(init="base", epochs=2, average="last", tau=1.0).fit(lists)
+    given = Perceptron(epochs=2, average="last", tau=1.0).fit(lists, initial=model.initial)
     np.testing.assert_allclose(model.initial, [1.0, 0.0, -2.0, 0.0, 0.5], atol=1e-9)
     np.testing.assert_array_equal(model.weights, given.weights)
     assert model.training.rounds.init == "base"
@@ -208,7 +208,7 @@ def test_initial_weights_that_the_setting_ignores_are_refused():
 def test_raw_weights_become_those_of_scaled_features():
     lists = integer_lists(9, n_lists=20)
     start = NamedWeights(lists.names(), np.array([1.0, -1.0, 2.0, 0.0, 0.0]), "given")
-    model = fit(Perceptron(rounds=1, tau=0.0), lists, scaling="zscore", initial=start)
+    model = fit(Perceptron(epochs=1, tau=0.0), lists, scaling="zscore", initial=start)
     assert model.initial is not None
     assert model.initial.any()
 

@@ -10,7 +10,7 @@ from reference.ordinal import paum as slow_paum
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
-from rerank.learners.ordinal.uneven_margin import UnevenMargin
+from rerank.learners.ordinal import UnevenMargin
 from rerank.models.training import DataRecord
 
 MARGINS = [(0.0, 0.0), (1.0, 1.0), (20.0, 0.5), (0.0, 7.0), (5.0, -2.0), (-2.0, 0.0)]
@@ -30,7 +30,7 @@ def test_weights_and_bias_are_those_of_the_pseudo_code(tau_plus, tau_minus, rele
                 tau_plus=tau_plus,
                 tau_minus=tau_minus,
                 relevant=relevant,
-                rounds=5,
+                epochs=5,
                 average=average,
                 seed=seed,
                 shuffle=seed != 1,
@@ -55,14 +55,14 @@ def test_weights_and_bias_are_those_of_the_pseudo_code(tau_plus, tau_minus, rele
 def test_updates_are_within_the_bound_and_margins_are_reached(tau_plus, tau_minus, seed):
     lists, _, radius = separable_grades(seed, 2)
     model = UnevenMargin(
-        tau_plus=tau_plus, tau_minus=tau_minus, average="last", rounds=100_000, seed=seed
+        tau_plus=tau_plus, tau_minus=tau_minus, average="last", epochs=100_000, seed=seed
     ).fit(lists)
     assert model.training.rounds.converged
     y = signs(lists, 1)
     reached = y * (model.score(lists) - model.thresholds[0])
     assert (reached > np.where(y > 0, tau_plus, tau_minus)).all()
     # Any separator will do for w*: one that has converged with large margins, scaled to a unit w.
-    best = UnevenMargin(tau_plus=100, tau_minus=100, average="last", rounds=100_000).fit(lists)
+    best = UnevenMargin(tau_plus=100, tau_minus=100, average="last", epochs=100_000).fit(lists)
     size = np.linalg.norm(best.weights)
     bias = -best.thresholds[0] / size
     gamma = float((y * (best.score(lists) / size + bias)).min())
@@ -92,7 +92,7 @@ def test_grades_are_one_at_or_above_the_threshold_and_zero_below():
 
 def test_unjudged_items_have_no_part_in_the_radius():
     X = np.array([[1.0, 0.0], [0.0, 1.0], [1e6, 1e6]])
-    model = UnevenMargin(average="last", shuffle=False, rounds=1).fit(
+    model = UnevenMargin(average="last", shuffle=False, epochs=1).fit(
         CandidateLists.from_arrays(X, [1.0, 0.0, np.nan])
     )
     np.testing.assert_array_equal(model.weights, [1.0, -1.0])

@@ -19,8 +19,8 @@ from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.evaluation.evaluate import evaluate
-from rerank.experiment.derive import labelled
 from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.labelling import label
 from rerank.metrics.parseval import counts_of
 
 WORDS = ["a", "dog", "saw", ",", "it", "."]
@@ -229,10 +229,10 @@ def test_what_is_missing_is_reported():
 
 def test_labels_are_the_papers_score_and_the_counts_stay():
     lists = parse_lists(("(S (NP (N a)) (VP (V b)))", ["(S (N a) (VP (V b)))", "", "(S1 (N a) (N b))"]))
-    made = labelled(lists, "PARSEVAL.score")
+    made = label(lists, "PARSEVAL.score")
     assert made.labels.tolist() == pytest.approx([2.4, 0.0, 0.0])
     assert made.counts["PARSEVAL"].tolist() == counts_of(lists).tolist()
-    assert labelled(lists, "PARSEVAL.CB").labels.tolist() == [0.0, 0.0, 0.0]
+    assert label(lists, "PARSEVAL.CB").labels.tolist() == [0.0, 0.0, 0.0]
 
 
 def shared_lists(folder, part):

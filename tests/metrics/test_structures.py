@@ -12,9 +12,9 @@ from rerank.core.errors import DataError, DataNote
 from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
-from rerank.experiment.derive import labelled
 from rerank.metrics import residue_pairs
 from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.labelling import label
 from rerank.metrics.structures import with_superpositions
 from rerank.metrics.superposition import superpositions
 
@@ -68,12 +68,12 @@ def test_lists_without_native_are_unjudged_and_models_without_structure_are_wors
         assert judge.judged.tolist() == [True, False]
         items = judge.better * judge.item_values()
         assert items[2] == np.nanmin(items)
-        labels = labelled(lists, name).labels
+        labels = label(lists, name).labels
         assert np.isnan(labels).tolist() == [False, False, False, True]
     assert np.isnan(values(lists, "RMSD")[2])
     none = lists_of([native], [{}], [1])
     with pytest.raises(DataError, match="GDT-TS judges none of 1 list"):
-        labelled(none, "GDT-TS")
+        label(none, "GDT-TS")
 
 
 def test_natives_of_one_or_two_residues():
@@ -112,7 +112,7 @@ def test_workers_change_nothing(monkeypatch):
 
 def test_counts_stay_with_a_set(monkeypatch):
     lists = judged_lists(5, sizes=(3, 4, 6))
-    kept = labelled(lists, "GDT-TS")
+    kept = label(lists, "GDT-TS")
     again = with_superpositions(lists, ["WER", "oracle2.TM"]).counts["superposition"]
     assert np.array_equal(again, kept.counts["superposition"], equal_nan=True)
     assert with_superpositions(lists, ["WER", "RMSD"]) is lists
@@ -134,7 +134,7 @@ def test_counts_stay_with_a_set(monkeypatch):
 
 def test_counts_that_are_not_those_of_the_structures_are_refused():
     lists = judged_lists(5, sizes=(3, 4, 6))
-    kept = labelled(lists, "GDT-TS")
+    kept = label(lists, "GDT-TS")
     other = replace(kept, natives=replace(lists.natives, xyz=lists.natives.xyz[::-1].copy()))
     with pytest.raises(DataError, match=r"item 'd.+': the saved counts are of another structure"):
         parse("GDT-TS").prepare(other)
@@ -164,7 +164,7 @@ def test_lists_without_a_structure_of_the_native_are_unjudged_and_single_items_c
     lists = lists_of([{}, {}, {}, other, other, {}, native], [native] * 3, [2, 2, 3])
     for name in NAMES:
         with pytest.warns(DataNote) as caught:
-            labels = labelled(lists, name).labels
+            labels = label(lists, name).labels
         assert labels[:6] == pytest.approx([np.nan] * 4 + [0, 0], abs=1e-6, nan_ok=True)
         notes = [str(one.message) for one in caught if one.category is DataNote]
         assert len(notes) == 2
@@ -173,7 +173,7 @@ def test_lists_without_a_structure_of_the_native_are_unjudged_and_single_items_c
         assert "coverage 0, RMSD as the worst of the list (the first is list '3', item 1)" in notes[1]
     lists = lists_of([{}, other], [native], [2])
     with pytest.warns(DataNote), pytest.raises(DataError, match="judges none"):
-        labelled(lists, "GDT-TS")
+        label(lists, "GDT-TS")
 
 
 def test_pairs_are_those_of_sets_of_keys():

@@ -34,7 +34,7 @@ def test_grades_take_columns_by_name_and_the_scaling_of_scores():
     lists = whole_lists(1)
     names = [f"f{j}" for j in range(lists.n_features)]
     lists = lists.with_features(lists.features, names)
-    model = fit(make_learner("prank", {"rounds": 3}), lists, scaling="zscore")
+    model = fit(make_learner("prank", {"epochs": 3}), lists, scaling="zscore")
     X = lists.features.to_dense()
     moved = CandidateLists.from_arrays(X[:, ::-1].copy(), group=lists.lengths, feature_names=names[::-1])
     np.testing.assert_array_equal(model.grades(moved), model.grades(lists))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
 
@@ -32,6 +32,8 @@ def members(path):
         found = {name: archive.read(name) for name in archive.namelist()}
     meta = json.loads(found.pop("meta.json"))
     del meta["rerank"]  # the version that wrote it
+    settings = meta["training"]["settings"]  # epochs had another name
+    meta["training"]["settings"] = {"epochs" if key == "rounds" else key: settings[key] for key in settings}
     return json.dumps(meta, indent=1), found
 
 

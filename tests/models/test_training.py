@@ -9,10 +9,9 @@ import zipfile
 
 import pytest
 from models.test_old_models import FOLDER, NAMES
-from pydantic import ValidationError
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.models.base import load_model
 from rerank.models.training import DataRecord, FitRecord, RestartRecord, RoundsRecord, Training
 from rerank.report.models import model_lines, model_record
@@ -115,12 +114,12 @@ def test_a_metric_without_a_value_is_null_and_an_absent_one_is_left_out():
 
 
 def test_records_are_checked_when_a_learner_makes_them():
-    with pytest.raises(ValidationError, match="kept"):
+    with pytest.raises(DataError, match="kept: found 'two', expected a whole number"):
         RoundsRecord(run=1, kept="two")
-    with pytest.raises(ValidationError, match="frozen"):
+    with pytest.raises(AttributeError, match="frozen"):
         FitRecord().train = 3.0
     training = Training()
-    with pytest.raises(ValidationError, match="pears"):
+    with pytest.raises(DataError, match=r"data\.pears is unknown"):
         training.data = {"pears": 3}
     with pytest.raises(DataError, match="found 3, expected keys and values"):
         Training.from_json(3)

@@ -41,7 +41,7 @@ def passes_of(learner, lists):
     """The rows of each round in the order that the learner's settings give."""
     rows = judged_rows(lists)
     rng = np.random.default_rng(learner.seed)
-    return [rng.permutation(rows) if learner.shuffle else rows for _ in range(learner.rounds)]
+    return [rng.permutation(rows) if learner.shuffle else rows for _ in range(learner.epochs)]
 
 
 def ranks_of(lists):

@@ -72,7 +72,7 @@ def perceptron(
     *,
     algorithm,
     tau,
-    rounds,
+    epochs,
     dimension=0.0,
     orders=None,
     rivals="all",
@@ -99,7 +99,7 @@ def perceptron(
     total = np.zeros_like(w)
     visited = 0
     history = []
-    for r in range(rounds):
+    for r in range(epochs):
         updates = mistakes = 0
         for v in range(len(blocks)) if orders is None else orders[r]:
             x, ordered, labels, h, own, weight = blocks[v]

@@ -122,7 +122,7 @@ def fit(learner, lists, eta, start=None, list_weights=None, gram=None):
     theta = w if q is None else link(w, q / (q - 1))
     rng = np.random.default_rng(learner.seed)
     after, curve = [], []
-    for _ in range(learner.rounds):
+    for _ in range(learner.epochs):
         order = rng.permutation(len(used)) if learner.shuffle else range(len(used))
         updates, losses = 0, 0.0
         for v in order:

@@ -148,11 +148,11 @@ def extremes(task, labels):
     return every[every > _EQUAL].min(), every.max()
 
 
-def predtron(task, X, labels, *, eta, rounds=1, orders=None, loss_driven=False):
+def predtron(task, X, labels, *, eta, epochs=1, orders=None, loss_driven=False):
     """Returns (W (d, p) after each visit, losses of the visits)."""
     W = np.zeros((task.d, X.shape[1]))
     path, losses = [], []
-    for r in range(rounds):
+    for r in range(epochs):
         for i in range(len(X)) if orders is None else orders[r]:
             x, y = X[i], labels[i]
             t = W @ x

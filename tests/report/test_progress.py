@@ -148,13 +148,13 @@ def test_reading_training_and_restarts_report_their_progress(tmp_path):
     recorder = Recorder()
     with progress.shown_on(recorder):
         lists = rerank.load(path)
-        rerank.train(lists, "perceptron", rounds=4, metric="AP", dev=lists, average="voted", tau=1.0)
+        rerank.train(lists, "perceptron", epochs=4, metric="AP", dev=lists, average="voted", tau=1.0)
         rerank.train(lists, "mert", metric="label@1", restarts=3)
     assert recorder.open == 0
     found = {step.what: step for step in recorder.steps}
     assert found["reading a.txt.gz"].done == found["reading a.txt.gz"].total == path.stat().st_size
-    rounds = next(step for step in recorder.steps if step.unit == "round")
-    assert (rounds.done, rounds.total, rounds.value[0]) == (4, 4, "dev AP")
+    epochs = next(step for step in recorder.steps if step.unit == "epoch")
+    assert (epochs.done, epochs.total, epochs.value[0]) == (4, 4, "dev AP")
     assert next(step.done for step in recorder.steps if step.unit == "restart") == 4
     assert all(step.total is None or step.done <= step.total for step in recorder.steps)
 

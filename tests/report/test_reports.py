@@ -12,7 +12,7 @@ import pytest
 from evaluation.test_results import two_folds
 from experiments.conftest import lists_of
 
-from rerank.core.tables.output_format import FORMS
+from rerank.core.tables.display import FORMS
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
 from rerank.report.reports import Report

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from rerank.core.tables.table import drawn, facts, table
+from rerank.core.tables.text import drawn, facts, table
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import Evaluation, evaluate
 from rerank.report.tables import print_table, table_text

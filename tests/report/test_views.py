@@ -10,12 +10,12 @@ import pytest
 import rerank
 from rerank.core.errors import ConfigError
 from rerank.evaluation.evaluate import evaluate
-from rerank.experiment.importance import permutation_importance, standardised_weights
-from rerank.experiment.predicting import validate_file
-from rerank.experiments.similarity import list_similarity
+from rerank.models.importance import permutation_importance, standardised_weights
 from rerank.report.comparisons import comparison_text
+from rerank.report.contents import validate
 from rerank.report.models import model_lines
 from rerank.report.tables import table_text
+from rerank.similarity.compare import list_similarity
 
 EVIL = "<script>alert('x')</script>"
 X = np.random.default_rng(0).normal(size=(12, 2))
@@ -26,13 +26,13 @@ LISTS = rerank.CandidateLists.from_arrays(
     feature_names=["f", EVIL],
     texts=[EVIL] * 12,
 )
-MODEL = rerank.train(LISTS, rounds=2)
+MODEL = rerank.train(LISTS, epochs=2)
 SYSTEMS = {"a": MODEL.score(LISTS), EVIL: X[:, 0]}
 RESULTS = {
     "values": lambda: rerank.evaluate(LISTS, SYSTEMS["a"], ["RR", "P@1"]),
     "evaluation": lambda: evaluate(LISTS, SYSTEMS, ["RR", "P@1"], samples=20),
     "comparisons": lambda: rerank.compare(LISTS, SYSTEMS, ["RR"], samples=20),
-    "contents": lambda: validate_file(LISTS),
+    "contents": lambda: validate(LISTS),
     "model": lambda: MODEL,
     "weights": lambda: standardised_weights(MODEL, LISTS),
     "permutation": lambda: permutation_importance(MODEL, LISTS, "RR", repeats=2, samples=20),
@@ -73,7 +73,7 @@ def test_texts_are_those_of_the_command_line():
     found = RESULTS["comparisons"]()
     assert f"{found}\n" == comparison_text(found)
     assert MODEL.summary() == "\n".join(model_lines(MODEL))
-    assert LISTS.summary() == repr(validate_file(LISTS))
+    assert LISTS.summary() == repr(validate(LISTS))
     assert repr(MODEL) == "LinearModel(perceptron, 2 features)"
     values = RESULTS["values"]()
     assert repr(values) == repr(dict(values))

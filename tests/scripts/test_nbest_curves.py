@@ -15,12 +15,12 @@ from rerank.data.labels import Quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners.rounds import log_loss
 
-ROUNDS = 6
+EPOCHS = 6
 SETTINGS = ("best-rest, even", "split, uneven", "ordinal, uneven")
 
 
 def run(data: Path, out: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
-    asked = ["--data", str(data), "--out", str(out), "--rounds", str(ROUNDS), "--samples", "50", *more]
+    asked = ["--data", str(data), "--out", str(out), "--epochs", str(EPOCHS), "--samples", "50", *more]
     assert nbest_curves.main(asked) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -48,9 +48,9 @@ def test_a_curve_is_that_of_training_for_so_many_rounds(text_sets, tmp_path, cap
         assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
         settings = {"average": "last", "tau": 1, "dimension": 1, "seed": 1, "scaling": "zscore"}
         settings |= nbest_curves.settings_for(10)[setting]
-        for rounds in {1, len(rows)}:
-            model = rerank.train(dev, "perceptron", rounds=rounds, **settings)
-            loss, value = map(float, rows[rounds - 1][3:])
+        for epochs in {1, len(rows)}:
+            model = rerank.train(dev, "perceptron", epochs=epochs, **settings)
+            loss, value = map(float, rows[epochs - 1][3:])
             assert loss == pytest.approx(log_loss(dev, model.score(dev)))
             metric = task.metric
             assert value == pytest.approx(rerank.evaluate(test, model.score(test), [metric])[metric])
@@ -83,7 +83,7 @@ def test_the_tables_show_pairs_and_values(text_sets, tmp_path, capsys):
     assert int(schemes["all that differ"][0]) == make_pairs(dev, PairRelation("all")).n_pairs
     best = quantised(dev, Quantiser("best"))
     assert int(schemes["quantise=best"][0]) == make_pairs(best, PairRelation()).n_pairs
-    model = rerank.train(best, "perceptron", tau=1, rounds=ROUNDS, scaling="zscore")
+    model = rerank.train(best, "perceptron", tau=1, epochs=EPOCHS, scaling="zscore")
     expected = [rerank.evaluate(part, model.score(part), ["BLEU"])["BLEU"] for part in (dev, test)]
     assert schemes["quantise=best"][1:3] == [f"{value:.2f}" for value in expected]
 

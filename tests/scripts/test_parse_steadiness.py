@@ -14,7 +14,7 @@ import rerank
 def test_steadiness_is_the_deviation_of_late_rounds(monkeypatch, capsys, tmp_path):
     for seed, part in enumerate(("train", "dev")):
         rerank.save(parse_lists(seed), str(tmp_path / f"{part}.store"))
-    given = [str(tmp_path), str(tmp_path / "curves.tsv"), "--rounds", "4", "--seeds", "2"]
+    given = [str(tmp_path), str(tmp_path / "curves.tsv"), "--epochs", "4", "--seeds", "2"]
     monkeypatch.setattr(sys, "argv", ["parse_steadiness.py", *given])
     parse_steadiness.main()
     columns, *lines = [line.split("\t") for line in (tmp_path / "curves.tsv").read_text().splitlines()]
@@ -25,4 +25,4 @@ def test_steadiness_is_the_deviation_of_late_rounds(monkeypatch, capsys, tmp_pat
     some = [row for row in found if (row["algorithm"], row["average"]) == ("1", "last")]
     late = [[float(row["F"]) for row in some if row["seed"] == seed][2:] for seed in ("1", "2")]
     deviation = np.mean([np.std(row) for row in late])
-    assert f"deviation over rounds {deviation:.3f}" in printed[0]
+    assert f"deviation over epochs {deviation:.3f}" in printed[0]

@@ -110,7 +110,7 @@ def test_tools_are_rows_beside_those_of_an_experiment(bench, tmp_path, monkeypat
     for seed, part in enumerate(("train", "dev", "test")):
         rerank.save(ranking_lists(seed, first=100 * seed), str(tmp_path / f"{part}.letor"), "svmlight")
     (tmp_path / "small.yaml").write_text(CONFIG)
-    more = CONFIG.replace("random:", "perceptron: {rounds: 2}").replace("baseline: ridge\n", "")
+    more = CONFIG.replace("random:", "perceptron: {epochs: 2}").replace("baseline: ridge\n", "")
     (tmp_path / "more.yaml").write_text(more)
     monkeypatch.setitem(PEERS, "one", Peer(lambda *_, x: lambda part: part.X[:, 0], {"x": [1]}, "numpy"))
     monkeypatch.setenv(peers.JAR, "")

@@ -41,7 +41,7 @@ def drawn(seed=0, n_lists=40, column=True, layout="dense"):
 
 
 def trained(lists, dev=None, **more):
-    return rerank.train(lists, "perceptron", dev, METRIC, "none", rounds=4, pairs="ordinal", **more)
+    return rerank.train(lists, "perceptron", dev, METRIC, "none", epochs=4, pairs="ordinal", **more)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -103,8 +103,8 @@ def test_a_model_scores_raw_features_whatever_scale_it_learnt_with(layout, scale
 @pytest.mark.parametrize("scaling", ["zscore", "list-rank", "list-minmax"])
 def test_the_scale_multiplies_the_column_after_scaling(scaling):
     lists = drawn(0)
-    plain = fit(make_learner("perceptron", {"rounds": 3}), lists, scaling=scaling)
-    model = fit(make_learner("perceptron", {"rounds": 3}), lists, scaling=scaling, base_scale=4)
+    plain = fit(make_learner("perceptron", {"epochs": 3}), lists, scaling=scaling)
+    model = fit(make_learner("perceptron", {"epochs": 3}), lists, scaling=scaling, base_scale=4)
     assert base_column(lists).index == 2
     assert model.scaling_name == scaling
     assert not np.array_equal(model.weights, plain.weights)
@@ -116,7 +116,7 @@ def test_initial_weights_mean_raw_features_with_a_base_scale():
     from rerank.models.weights import NamedWeights
 
     start = NamedWeights(lists.names(), np.array([0.0, 0, 1.0, 0, 0]), "start")
-    learner = make_learner("mira", {"rounds": 1, "c": 1e-9, "value": "sentence"})
+    learner = make_learner("mira", {"epochs": 1, "c": 1e-9, "value": "sentence"})
     model = fit(learner, lists, metric=METRIC, scaling="none", initial=start, base_scale=8)
     np.testing.assert_allclose(model.initial, start.weights)
     np.testing.assert_allclose(model.weights, start.weights, atol=1e-3)
@@ -203,7 +203,7 @@ def test_nothing_of_a_folds_test_lists_reaches_its_model(monkeypatch):
         return prepared
 
     monkeypatch.setattr(module, "prepared_by", spy)
-    learner = make_learner("perceptron", {"rounds": 2})
+    learner = make_learner("perceptron", {"epochs": 2})
     fit(learner, lists, metric=METRIC, scaling="zscore", base_scale="auto", tune_base="folds", folds=3)
     assert len(seen) == 3
     for prepared, train, test in seen:
@@ -282,7 +282,7 @@ def test_a_weight_of_zero_is_added_to():
     ],
 )
 def test_what_cannot_be_tuned_is_refused_in_one_line(more, error, message):
-    given = {"metric": METRIC, "rounds": 2} | more
+    given = {"metric": METRIC, "epochs": 2} | more
     with pytest.raises(error, match=message):
         rerank.train(drawn(0), "perceptron", **given)
     with pytest.raises(DataError, match="no first-stage scores; tune_base=folds needs them"):
@@ -295,7 +295,7 @@ def test_every_run_over_seeds_is_tuned_before_its_margin():
     from rerank.training.seeds import fit_seeds
 
     prepared = prepare(drawn(0), drawn(1), METRIC, "none", base_scale="auto")
-    learner = make_learner("perceptron", {"rounds": 3})
+    learner = make_learner("perceptron", {"epochs": 3})
     runs = fit_seeds(prepared, learner, 2, "auto", BaseTuning("dev"))
     for model in runs.models.values():
         assert model.training.tune_base.after == pytest.approx(model.training.keep.without, abs=1e-12)

@@ -22,19 +22,19 @@ from rerank.training.train import make_learner
 # Settings that a state depends on; every learner that keeps checkpoints has a line.
 CASES = {
     "perceptron": [
-        {"rounds": 6, "tau": 1.0, "average": "average", "keep": "best"},
-        {"rounds": 6, "tau": 1.0, "average": "voted", "algorithm": 1, "dimension": 0.5},
-        {"rounds": 40, "average": "last", "keep": "train"},
+        {"epochs": 6, "tau": 1.0, "average": "average", "keep": "best"},
+        {"epochs": 6, "tau": 1.0, "average": "voted", "algorithm": 1, "dimension": 0.5},
+        {"epochs": 40, "average": "last", "keep": "train"},
     ],
-    "prank": [{"rounds": 5}],
-    "oap-bpm": [{"rounds": 5, "rankers": 3, "keep": "best"}],
-    "uneven-margin": [{"rounds": 5, "average": "last"}],
+    "prank": [{"epochs": 5}],
+    "oap-bpm": [{"epochs": 5, "rankers": 3, "keep": "best"}],
+    "uneven-margin": [{"epochs": 5, "average": "last"}],
     "predtron": [
-        {"rounds": 5},
-        {"rounds": 4, "norm": "p", "keep": "best"},
-        {"rounds": 4, "kernel": "gaussian"},
+        {"epochs": 5},
+        {"epochs": 4, "norm": "p", "keep": "best"},
+        {"epochs": 4, "kernel": "gaussian"},
     ],
-    "mira": [{"rounds": 4, "value": "background"}, {"rounds": 4, "value": "sentence"}],
+    "mira": [{"epochs": 4, "value": "background"}, {"epochs": 4, "value": "sentence"}],
     "boosting": [
         {"rounds": 12},
         {"rounds": 9, "loss": "log"},
@@ -131,10 +131,10 @@ def test_the_same_bytes_however_often_it_is_interrupted(tmp_path, monkeypatch, l
 )
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_plans_of_several_fits(tmp_path, monkeypatch, plan, jobs):
-    expected, _ = trained(tmp_path, "perceptron", {"rounds": 3}, **plan)
+    expected, _ = trained(tmp_path, "perceptron", {"epochs": 3}, **plan)
     Interrupter(monkeypatch, 4)
     with using(jobs):
-        found, times = trained(tmp_path, "perceptron", {"rounds": 3}, **plan)
+        found, times = trained(tmp_path, "perceptron", {"epochs": 3}, **plan)
     assert found == expected
     assert times > 1
 
@@ -209,14 +209,14 @@ def test_another_training_is_refused(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         Interrupter(patched, 2)
         with pytest.raises(Interrupted, match=f"kept in {re.escape(str(path))}; the same command continues"):
-            train(path, rounds=4)
+            train(path, epochs=4)
     kept = path.read_bytes()
     shorter = DEV.subset(np.arange(6))
     for differing, call in {
-        "settings": {"rounds": 5},
-        "training lists": {"rounds": 4, "lists": shorter},
+        "settings": {"epochs": 5},
+        "training lists": {"epochs": 4, "lists": shorter},
         "learner and settings": {"learner": "prank"},
-        "options such as metric and scaling": {"rounds": 4, "scaling": "none"},
+        "options such as metric and scaling": {"epochs": 4, "scaling": "none"},
     }.items():
         with pytest.raises(ConfigError, match=rf"is of another training \({differing} differ\); delete it"):
             train(path, **call)
@@ -225,10 +225,10 @@ def test_another_training_is_refused(tmp_path, monkeypatch):
     states["1"]["learner"]["own"] = np.zeros(3)
     write_checkpoint(str(path), prints, states)
     with pytest.raises(FormatError, match="c: found a state that does not fit this training"):
-        train(path, rounds=4)
+        train(path, epochs=4)
     path.write_bytes(kept)
-    expected = rerank.train(TRAIN, "perceptron", DEV, "AP", rounds=4)
-    assert np.array_equal(train(path, rounds=4).weights, expected.weights)
+    expected = rerank.train(TRAIN, "perceptron", DEV, "AP", epochs=4)
+    assert np.array_equal(train(path, epochs=4).weights, expected.weights)
     assert not path.exists()
 
 

@@ -66,7 +66,7 @@ def test_values_are_those_of_what_the_model_predicts(tmp_path, task, metric, mor
     settings = {"learner": "predtron", "task": task, "average": average, "kernel": kernel, **more}
     given = {"metric": metric, "dev": dev, **settings}
     for keep in ("last", "best", "train"):
-        model = rerank.train(train, keep=keep, rounds=3, **given)
+        model = rerank.train(train, keep=keep, epochs=3, **given)
         model.save(str(tmp_path / "m"))
         loaded, rounds = load_model(str(tmp_path / "m")), model.training.rounds
         kept = model.curve[rounds.kept - 1]
@@ -74,7 +74,7 @@ def test_values_are_those_of_what_the_model_predicts(tmp_path, task, metric, mor
         assert kept["train"] == value(train, loaded.predicted(train), metric)
         assert rounds.metric == metric
     for row in model.curve:  # so is every round
-        same = rerank.train(train, rounds=row["round"], **given)
+        same = rerank.train(train, epochs=row["round"], **given)
         assert row["dev"] == value(dev, same.predicted(dev), metric)
         assert list(row) == ["round", "updates", "loss", "train", "dev"]
 
@@ -82,7 +82,7 @@ def test_values_are_those_of_what_the_model_predicts(tmp_path, task, metric, mor
 @pytest.mark.parametrize("keep", ["best", "train"])
 def test_the_first_best_round_is_kept(keep):
     train, dev = examples("multilabel", 1), examples("multilabel", 2)
-    settings = {"task": "multilabel", "average": "last", "rounds": 12}
+    settings = {"task": "multilabel", "average": "last", "epochs": 12}
     model = rerank.train(train, "predtron", dev, "Hamming", keep=keep, **settings)
     values = [row["dev" if keep == "best" else "train"] for row in model.curve]
     assert len(set(values)) > 2
@@ -153,7 +153,7 @@ def test_settings_and_seeds_are_chosen_on_dev():
     assert model.training.choice.chosen == 1 + values.index(min(values))
     assert model.training.rounds.dev == min(values)
     plan = Plan(metric="zero-one", seeds=3)
-    learner = make_learner("predtron", {"task": "multilabel", "rounds": 2})
+    learner = make_learner("predtron", {"task": "multilabel", "epochs": 2})
     found = fit_by(plan, learner, train, dev)
     by_seed = [value(dev, model.predicted(dev), "zero-one") for model in found.runs.models.values()]
     assert list(found.model.training.seeds.values) == by_seed

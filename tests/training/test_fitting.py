@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -41,7 +41,7 @@ TRAIN, DEV = some_lists(1), some_lists(2)
 
 
 def fitted(metric="label@1", dev=DEV, **more):
-    learner = make_learner("perceptron", {"rounds": 2, **more.pop("settings", {})})
+    learner = make_learner("perceptron", {"epochs": 2, **more.pop("settings", {})})
     return fit(learner, TRAIN, dev=dev, metric=metric, **more)
 
 
@@ -88,8 +88,8 @@ def test_a_damaged_margin_is_refused(tmp_path):
 
 
 def test_grades_hear_no_margin():
-    model = fit(make_learner("prank", {"rounds": 2}), TRAIN, keep_margin=0.5)
-    plain = fit(make_learner("prank", {"rounds": 2}), TRAIN)
+    model = fit(make_learner("prank", {"epochs": 2}), TRAIN, keep_margin=0.5)
+    plain = fit(make_learner("prank", {"epochs": 2}), TRAIN)
     assert not np.array_equal(model.score(DEV), plain.score(DEV))
     np.testing.assert_array_equal(model.grades(DEV), plain.grades(DEV))
 
@@ -109,7 +109,7 @@ def test_what_cannot_be_tuned_is_reported_before_anything_is_learnt():
 
 
 def test_the_public_function_takes_a_margin():
-    model = rerank.train(TRAIN, dev=DEV, metric="label@1", keep_margin="auto", rounds=2)
+    model = rerank.train(TRAIN, dev=DEV, metric="label@1", keep_margin="auto", epochs=2)
     assert model.keep_margin == fitted(keep_margin="auto").keep_margin
     assert type(fitted(keep_margin=np.float32(0.5)).keep_margin) is float
 
@@ -168,12 +168,12 @@ def test_dev_lists_that_chose_something_are_not_unseen():
 def test_without_first_best_or_with_a_ranking_metric_there_is_no_gain():
     assert fitted("nDCG@5").training.gains == ()
     lists = replace(TRAIN, first_best=None)
-    learner = make_learner("perceptron", {"rounds": 1})
+    learner = make_learner("perceptron", {"epochs": 1})
     assert fit(learner, lists, metric="label@1").training.gains == ()
 
 
 def seeds(n=4, dev=DEV, metric="label@1", learner="perceptron", **settings):
-    made = make_learner(learner, {"rounds": 1, **settings} if learner == "perceptron" else settings)
+    made = make_learner(learner, {"epochs": 1, **settings} if learner == "perceptron" else settings)
     return fit_seeds(prepare(TRAIN, dev, metric, "none"), made, n)
 
 
@@ -185,7 +185,7 @@ def test_runs_are_those_of_their_seeds_and_the_best_on_dev_is_chosen():
     assert list(runs.variance.values) == values
     assert len(set(values)) > 1
     assert runs.seed == 3 + values.index(max(values))
-    alone = fitted(settings={"rounds": 1, "seed": runs.seed}, scaling="none")
+    alone = fitted(settings={"epochs": 1, "seed": runs.seed}, scaling="none")
     np.testing.assert_array_equal(alone.weights, runs.model.weights)
     assert runs.model.training.seeds.chosen == runs.seed
     assert runs.model.training.gains[1].use == "choice"

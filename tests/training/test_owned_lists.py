@@ -18,12 +18,12 @@ from rerank.formats.base import save
 
 WATCHED = {"dev": "dev", "metric": "nDCG@5", "keep": "best"}
 CASES: dict[str, dict[str, Any]] = {
-    **{f"perceptron {name}": {"learner": "perceptron", "rounds": 3, "scaling": name} for name in SCALINGS},
+    **{f"perceptron {name}": {"learner": "perceptron", "epochs": 3, "scaling": name} for name in SCALINGS},
     "ridge": {"learner": "ridge"},
-    "dev": {"learner": "predtron", "rounds": 4, **WATCHED},
+    "dev": {"learner": "predtron", "epochs": 4, **WATCHED},
     "missing": {"learner": "logistic", "missing": "indicator"},
     "coordinate ascent": {"learner": "coordinate-ascent", "restarts": 1, "metric": "nDCG@5"},
-    "choice": {"learner": "predtron", "choose": "dev", "grid": {"rounds": [1, 2]}, **WATCHED},
+    "choice": {"learner": "predtron", "choose": "dev", "grid": {"epochs": [1, 2]}, **WATCHED},
 }
 
 

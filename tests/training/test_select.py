@@ -1,4 +1,4 @@
-"""Settings and rounds chosen from a grid, on dev or out of fold, against loops over everything."""
+"""Settings and epochs chosen from a grid, on dev or out of fold, against loops over everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import rerank
 from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
@@ -48,12 +48,12 @@ def value_of(lists, scores):
     return float(judge.score_from_sums(judge.per_list(scores).sum(axis=0)))
 
 
-def by_hand(lists, name, settings, rounds, k, tune=False, **more):
-    """The out-of-fold value of one cell and number of rounds, from K models trained one by one."""
+def by_hand(lists, name, settings, epochs, k, tune=False, **more):
+    """The out-of-fold value of one cell and number of epochs, from K models trained one by one."""
     scores, term = np.empty(lists.n_items), np.empty(lists.n_items)
     for fold in folds(lists, k, 1):
         test = lists.subset(fold.test)
-        model = rerank.train(lists.subset(fold.train), name, rounds=rounds, **settings, **more)
+        model = rerank.train(lists.subset(fold.train), name, epochs=epochs, **settings, **more)
         items = np.flatnonzero(np.isin(lists.list_index, fold.test))
         scores[items] = model.score_items(test)
         term[items] = model.weights[2] * (test.features.column(2) if model.scaling is None else 0)
@@ -68,7 +68,7 @@ def test_every_cell_and_round_has_the_value_of_models_trained_one_by_one(tune, l
     lists = drawn(0, layout=layout)
     how = {"tune_base": "folds"} if tune else {}
     model = rerank.train(
-        lists, metric=METRIC, scaling="none", rounds=5, choose="folds", folds=3, grid=GRID, **how
+        lists, metric=METRIC, scaling="none", epochs=5, choose="folds", folds=3, grid=GRID, **how
     )
     choice = model.training.choice
     expected = []
@@ -85,7 +85,7 @@ def test_every_cell_and_round_has_the_value_of_models_trained_one_by_one(tune, l
     assert (choice.chosen, choice.on, choice.folds, choice.metric) == (best + 1, "folds", 3, METRIC)
     cell = choice.cells[best]
     again = rerank.train(
-        lists, metric=METRIC, scaling="none", rounds=cell.rounds, tau=cell.settings["tau"],
+        lists, metric=METRIC, scaling="none", epochs=cell.rounds, tau=cell.settings["tau"],
         base_scale=cell.settings["base_scale"], folds=3 if tune else None, **how,
     )  # fmt: skip
     np.testing.assert_allclose(model.weights, again.weights, rtol=1e-12)
@@ -98,7 +98,7 @@ def test_every_cell_and_round_has_the_value_of_models_trained_one_by_one(tune, l
 
 def test_dev_lists_play_no_part_in_a_choice_on_folds():
     lists, dev = drawn(0), drawn(1)
-    given = {"metric": METRIC, "rounds": 4, "choose": "folds", "grid": GRID, "tune_base": "folds"}
+    given = {"metric": METRIC, "epochs": 4, "choose": "folds", "grid": GRID, "tune_base": "folds"}
     without, beside = rerank.train(lists, **given), rerank.train(lists, dev=dev, **given)
     np.testing.assert_array_equal(without.weights, beside.weights)
     assert without.training.choice == beside.training.choice
@@ -109,11 +109,11 @@ def test_dev_lists_play_no_part_in_a_choice_on_folds():
 def test_a_choice_on_dev_is_the_best_cell_and_its_best_round(tune):
     lists, dev = drawn(0), drawn(1)
     grid = {"scaling": ["none", "zscore"], "tau": [0, 2]}
-    model = rerank.train(lists, dev=dev, metric=METRIC, rounds=4, choose="dev", grid=grid, tune_base=tune)
+    model = rerank.train(lists, dev=dev, metric=METRIC, epochs=4, choose="dev", grid=grid, tune_base=tune)
     values = []
     for scaling, tau in itertools.product(*grid.values()):
         one = rerank.train(
-            lists, "perceptron", dev, METRIC, scaling, rounds=4, keep="best", tau=tau, tune_base=tune
+            lists, "perceptron", dev, METRIC, scaling, epochs=4, keep="best", tau=tau, tune_base=tune
         )
         values.append(value_of(dev, one.score(dev)))
     choice = model.training.choice
@@ -129,7 +129,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path):
     for jobs in (1, 3, 8):
         with parallel.using(jobs):
             model = rerank.train(
-                lists, metric=METRIC, rounds=3, choose="folds", grid=GRID, tune_base="folds", folds=3
+                lists, metric=METRIC, epochs=3, choose="folds", grid=GRID, tune_base="folds", folds=3
             )
         model.save(str(tmp_path / str(jobs)))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes() == (tmp_path / "8").read_bytes()
@@ -141,10 +141,10 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path):
 
 def test_rounds_alone_can_be_chosen():
     lists = drawn(0)
-    model = rerank.train(lists, "prank", metric=METRIC, rounds=6, choose="folds", folds=2)
+    model = rerank.train(lists, "prank", metric=METRIC, epochs=6, choose="folds", folds=2)
     (cell,) = model.training.choice.cells
     assert cell.settings == {}
-    assert model.training.settings["rounds"] == cell.rounds
+    assert model.training.settings["epochs"] == cell.rounds
     assert model.training.rounds.run <= cell.rounds
 
 
@@ -152,9 +152,9 @@ def test_rounds_alone_can_be_chosen():
     ("name", "grid", "settings"),
     [
         ("mert", {"restarts": [0, 2]}, {"perturbations": 0}),
-        ("mira", {"c": [0.01, 1.0]}, {"rounds": 3}),
+        ("mira", {"c": [0.01, 1.0]}, {"epochs": 3}),
         ("pro", {"l2": [1.0, 10.0]}, {}),
-        ("perceptron", {"average": ["voted", "last"]}, {"rounds": 3}),
+        ("perceptron", {"average": ["voted", "last"]}, {"epochs": 3}),
     ],
 )
 def test_every_kind_of_learner_can_be_chosen_from(name, grid, settings):
@@ -171,7 +171,7 @@ def test_every_kind_of_learner_can_be_chosen_from(name, grid, settings):
 def test_ties_are_won_by_the_first_cell():
     lists = drawn(0)
     grid = {"engine": ["reference", "fast", "auto"]}  # the same weights
-    model = rerank.train(lists, metric=METRIC, rounds=3, choose="folds", folds=2, grid=grid)
+    model = rerank.train(lists, metric=METRIC, epochs=3, choose="folds", folds=2, grid=grid)
     assert model.training.choice.chosen == 1
     assert model.training.settings["engine"] == "reference"
 
@@ -180,7 +180,7 @@ def test_runs_over_seeds_share_the_choice():
     from rerank.training.options import Plan, fit_by
 
     plan = Plan(metric=METRIC, choose="folds", folds=2, grid={"tau": [0, 1]}, seeds=2, tune_base="folds")
-    found = fit_by(plan, make_learner("perceptron", {"rounds": 3}), drawn(0))
+    found = fit_by(plan, make_learner("perceptron", {"epochs": 3}), drawn(0))
     first, second = (model.training.choice for model in found.runs.models.values())
     assert first == second
     assert all(model.training.tune_base is not None for model in found.runs.models.values())
@@ -194,9 +194,9 @@ def test_runs_over_seeds_share_the_choice():
         ({"choose": "dev", "grid": {}}, "choose=dev: nothing to choose: give a grid"),
         ({"choose": "dev"}, "choose=dev compares on development lists: give some"),
         ({"metric": None}, "choose=folds compares by a metric: give one"),
-        ({"keep": "train"}, "choose=folds chooses the number of rounds on folds: leave keep at last"),
+        ({"keep": "train"}, "choose=folds chooses the number of epochs on folds: leave keep at last"),
         ({"grid": {"tou": [1]}}, "grid: unknown setting 'tou'; did you mean 'tau'"),
-        ({"grid": {"rounds": [1, 2]}}, "grid: rounds: choose=folds tries every number of rounds"),
+        ({"grid": {"epochs": [1, 2]}}, "grid: epochs: choose=folds tries every number of epochs"),
         ({"grid": {"seed": [1, 2]}}, "grid: seeds are varied by --seeds"),
         ({"grid": {"tau": 1}}, "grid: tau: found 1, expected a list of values"),
         ({"grid": {"tau": []}}, r"grid: tau: found \[\], expected a list of values"),
@@ -211,14 +211,14 @@ def test_runs_over_seeds_share_the_choice():
     ],
 )
 def test_what_cannot_be_chosen_is_refused_in_one_line(more, message):
-    given = {"metric": METRIC, "rounds": 2, "choose": "folds", "grid": {"tau": [0, 1]}} | more
+    given = {"metric": METRIC, "epochs": 2, "choose": "folds", "grid": {"tau": [0, 1]}} | more
     with pytest.raises(ConfigError, match=message):
         rerank.train(drawn(0, 6), **given)
 
 
 def test_folds_of_too_few_lists_are_refused():
     with pytest.raises(DataError, match="5 folds of 3 lists: too few"):
-        rerank.train(drawn(0, 3), metric=METRIC, rounds=2, choose="folds")
+        rerank.train(drawn(0, 3), metric=METRIC, epochs=2, choose="folds")
     with pytest.raises(ConfigError, match="folds=3 has no effect without tune_base=folds or choose=folds"):
         rerank.train(drawn(0), metric=METRIC, choose="dev", grid={"tau": [0]}, folds=3)
 
@@ -238,14 +238,14 @@ def test_the_command_line_and_a_file_choose_alike(tmp_path):
     rerank.save(drawn(1), dev)
     config = tmp_path / "grid.yaml"
     config.write_text(
-        "data: {train: train.store, dev: dev.store}\nlearner: {rounds: 3}\nscaling: none\n"
+        "data: {train: train.store, dev: dev.store}\nlearner: {epochs: 3}\nscaling: none\n"
         "select: {metric: label@1, choose: folds, folds: 3, tune_base: folds}\n"
         "grid: {tau: [0, 1.5], base_scale: [1, auto]}\n"
     )
     a, b, cells = str(tmp_path / "a"), str(tmp_path / "b"), tmp_path / "cells.tsv"
     first = run.invoke(app, ["train", str(config), "--out", a, "--grid-out", str(cells)])
     assert first.exit_code == 0, first.output
-    flags = ["--data", train, "--dev", dev, "--set", "rounds=3", "--scaling", "none", "-m", METRIC]
+    flags = ["--data", train, "--dev", dev, "--set", "epochs=3", "--scaling", "none", "-m", METRIC]
     flags += ["--choose", "folds", "--folds", "3", "--tune-base", "folds", "--jobs", "2"]
     flags += ["--grid", "tau=0,1.5", "--grid", "base_scale=1,auto"]
     second = run.invoke(app, ["train", *flags, "--out", b])

@@ -17,10 +17,10 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch, strangers
-from rerank.experiment.notes import note_strangers
 from rerank.learners.base import FitInputs, Learner
 from rerank.models.base import Model, load_model
 from rerank.models.linear import LinearModel
+from rerank.models.predict import note_strangers
 from rerank.training.train import fit
 
 

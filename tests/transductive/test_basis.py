@@ -101,7 +101,7 @@ def test_a_copy_of_a_feature_is_never_chosen():
     np.testing.assert_array_equal(model.step, basis.fit().step)
 
 
-@pytest.mark.parametrize("learner", [RankBoost(rounds=3), LEARNERS.get("perceptron")(rounds=1)])
+@pytest.mark.parametrize("learner", [RankBoost(rounds=3), LEARNERS.get("perceptron")(epochs=1)])
 def test_columns_that_do_not_fit_are_errors(learner):
     lists = random_lists()
     basis = Basis(learner, lists)

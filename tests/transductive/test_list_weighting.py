@@ -10,7 +10,7 @@ from reference import rankboost as slow
 
 import rerank
 from rerank.core.errors import ConfigError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation

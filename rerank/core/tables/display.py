@@ -1,22 +1,17 @@
-"""What results share: a table in notebooks, a data frame, and text at a prompt."""
+"""What results share: a table in notebooks, a data frame, text at a prompt, and the forms of ``--as``."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from rerank.core.errors import ConfigError
 
-class View(Protocol):
-    """How results of one kind are shown; see ``rerank.report.views``."""
+if TYPE_CHECKING:
+    from rerank.core.tables.sheet import Sheet
 
-    def html(self, found: Any) -> str:
-        """Return tables as HTML in which every text is escaped."""
-
-    def frame(self, found: Any, library: str) -> Any:
-        """Return the raw values as a data frame."""
-
-    def text(self, found: Any) -> str:
-        """Return aligned text."""
+FORMS = ("text", "json", "csv", "markdown", "latex")  # for people, for programs, for papers
 
 
 class Text(str):
@@ -28,28 +23,34 @@ class Text(str):
         return str(self)
 
 
-def view_of(kind: type) -> View:
-    """Return how results of a kind are shown.
-
-    Tables are made by ``rerank.report``, which knows all results. Results lie below it and cannot import it,
-    so it is looked up when one is shown.
-    """
-    found: View = importlib.import_module("rerank.report.views").view_of(kind)
-    return found
-
-
-def html_of(found: Any) -> str:
-    """Return a result as tables of HTML."""
-    return view_of(type(found)).html(found)
-
-
-def summary_of(found: Any) -> Text:
-    """Return a result as text, as the command line prints it."""
-    return Text(view_of(type(found)).text(found).rstrip("\n"))
+def _view_of(kind: type) -> Any:
+    """How results of a kind are shown that have no tables of their own."""
+    return importlib.import_module("rerank.report.views").view_of(kind)
 
 
 class Display:
     """Base of results: they are shown as tables, and become data frames."""
+
+    def sheets(self) -> Sequence[Sheet]:
+        """Return the result as tables; the first one has all values."""
+        return _view_of(type(self)).sheets(self)
+
+    def frame_columns(self) -> Mapping[str, Any]:
+        """Return the columns of the data frame by name: the records of the first table."""
+        from rerank.core.tables.data import columns_of
+
+        view = None if type(self).sheets is not Display.sheets else _view_of(type(self))
+        if view is not None and view.columns is not None:
+            return view.columns(self)
+        return columns_of(self.sheets()[0].records())
+
+    def lines(self) -> Sequence[str]:
+        """Return aligned text, as the command line prints it."""
+        from rerank.core.tables.text import sheet_lines
+
+        if type(self).sheets is Display.sheets:
+            return list(_view_of(type(self)).lines(self))
+        return [line for sheet in self.sheets() for line in ("", *sheet_lines(sheet))][1:]
 
     def to_dataframe(self, library: str = "pandas") -> Any:
         """Return the raw values as a data frame of pandas or polars; absent values are missing.
@@ -59,14 +60,59 @@ class Display:
         ConfigError
             If the library is unknown or not installed.
         """
-        return view_of(type(self)).frame(self, library)
+        from rerank.core.tables.data import frame_of
+
+        return frame_of(self.frame_columns(), library)
 
     def summary(self) -> Text:
         """Return the result as text, as the command line prints it."""
-        return summary_of(self)
+        return Text("\n".join(self.lines()).rstrip("\n"))
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        return sheets_text(self.sheets(), "html")
 
     def __repr__(self) -> str:
         return self.summary()
+
+
+def html_of(found: Any) -> str:
+    """Return a result as tables of HTML."""
+    return sheets_text(_view_of(type(found)).sheets(found), "html")
+
+
+def summary_of(found: Any) -> Text:
+    """Return a result as text, as the command line prints it."""
+    return Text("\n".join(_view_of(type(found)).lines(found)).rstrip("\n"))
+
+
+def check_form(form: str) -> None:
+    """Raise ConfigError if a form is unknown."""
+    if form not in FORMS:
+        from rerank.core.registry import did_you_mean
+
+        raise ConfigError(f"unknown form {form!r}; {did_you_mean(form, FORMS)}")
+
+
+def sheets_text(sheets: Sequence[Sheet], form: str, notes: Sequence[str] = ()) -> str:
+    """Return tables in a form.
+
+    Parameters
+    ----------
+    sheets : sequence of Sheet
+        CSV has the first one alone.
+    form : {"csv", "markdown", "latex", "html"}
+    notes : sequence of str
+        On all tables; not in CSV and HTML.
+    """
+    if form == "csv":
+        from rerank.core.tables.data import sheet_csv
+
+        return sheet_csv(sheets[0])
+    from rerank.core.tables import markup
+
+    match form:
+        case "markdown":
+            return markup.markdown_text(sheets, notes)
+        case "latex":
+            return markup.latex_text(sheets, notes)
+    return markup.html_text(sheets)

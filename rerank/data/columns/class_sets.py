@@ -1,4 +1,4 @@
-"""Sets of class names as text: "1,3", "setosa", "" = none."""
+"""Sets of class names as text, "1,3", "setosa", "" = none, and answers as they are compared."""
 
 from __future__ import annotations
 
@@ -21,13 +21,8 @@ _NUMBER = re.compile(r"([-+]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 def class_set(text: str) -> tuple[str, ...]:
     """Return the class names in a text such as "1,3", without blanks around them.
 
-    A text of blanks and commas holds none.
-
-    Raises
-    ------
-    ValueError
-        If a name is empty, cannot be printed, is the word ``REJECT``, or is there twice; its message is what
-        was found.
+    A text of blanks and commas holds none. Raises ValueError if a name is empty, cannot be printed, is the
+    word ``REJECT``, or is there twice; its message is what was found.
     """
     names = [name.strip() for name in text.split(_SEPARATOR)]
     if not any(names):

@@ -176,12 +176,9 @@ class Forest:
 def other_words(trees: Forest, gold: Forest, lists: Index) -> int:
     """Return the first tree whose words differ from its list's gold tree, traces ignored; -1 if none does.
 
-    Parameters
-    ----------
     trees, gold : Forest (n_items) and (n_lists)
         With the same symbols: both are of one TreeReader. A missing parse never differs.
-    lists : int64 (n_lists + 1)
-        The bounds of the lists of trees.
+    lists : int64 (n_lists + 1), the bounds of the lists of trees.
     """
     trace = trees.symbol_of(TRACE)
     forests = trees.offsets, trees.symbols, trees.sizes, gold.offsets, gold.symbols, gold.sizes
@@ -218,10 +215,9 @@ class TreeReader:
 
     Parameters
     ----------
-    strip
-        What to leave out of the trees. "traces": elements labelled -NONE-, and brackets with nothing else.
-        "functions": what follows the first - or = of a label, as in NP-SBJ and NP=2; a label that begins
-        with - (-LRB-) stays whole.
+    strip : what to leave out of the trees. "traces": elements labelled -NONE-, and brackets with nothing
+        else. "functions": what follows the first - or = of a label, as in NP-SBJ and NP=2; a label that
+        begins with - (-LRB-) stays whole.
     """
 
     def __init__(self, strip: Collection[str] = ()) -> None:

@@ -27,12 +27,9 @@ def are_bounds(offsets: AnyArray, n: int, *, empty: bool = True) -> bool:
 
     Parameters
     ----------
-    offsets
-        Vector of whole numbers, perhaps crafted by a stranger.
-    n
-        How many entries the runs hold together.
-    empty
-        Whether runs may be empty.
+    offsets : vector of whole numbers, perhaps crafted by a stranger.
+    n : how many entries the runs hold together.
+    empty : whether runs may be empty.
 
     Notes
     -----
@@ -65,8 +62,7 @@ def grouped(codes: Index) -> tuple[Index, Index | None]:
 
     Parameters
     ----------
-    codes
-        The group of each entry (n), from 0; no group is empty.
+    codes : the group of each entry (n), from 0; no group is empty.
 
     Returns
     -------
@@ -100,17 +96,12 @@ def fresh_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
 class Ragged:
     """A column with any number of values for each list, possibly none.
 
+    Raises DataError if the arrays are not of this form.
+
     Attributes
     ----------
-    values : float64 (n)
-        Finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
-    offsets : int64 (n_lists + 1)
-        From 0 to n, non-decreasing.
-
-    Raises
-    ------
-    DataError
-        If the arrays are not of this form.
+    values : float64 (n), finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
+    offsets : int64 (n_lists + 1), from 0 to n, non-decreasing.
     """
 
     values: Floats

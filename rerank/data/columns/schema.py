@@ -1,4 +1,4 @@
-"""What each column of CandidateLists holds: one declaration drives checking, taking and storing it."""
+"""Columns of CandidateLists: one declaration drives checking, taking and storing them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,11 @@ class Column:
 
     Attributes
     ----------
-    kind
-        "numbers" (float64), "positions" (int64) and "statistics" (float64 or int32, k per entry) are arrays,
-        "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a sequence of
-        str.
-    per
-        What the column has one entry for: "item", "list" or "feature".
-    several
-        Whether the field holds a tuple or a mapping (by name) of such columns.
+    kind : "numbers" (float64), "positions" (int64) and "statistics" (float64 or int32, k per entry) are
+        arrays, "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a
+        sequence of str.
+    per : what the column has one entry for: "item", "list" or "feature".
+    several : whether the field holds a tuple or a mapping (by name) of such columns.
     """
 
     kind: Kind

@@ -26,17 +26,12 @@ class StringColumn(Sequence[str]):
     """Strings kept as UTF-8 bytes and int64 offsets.
 
     String i is ``data[offsets[i]:offsets[i + 1]]``. Bytes that are not UTF-8 survive a round trip (they
-    decode by surrogateescape).
+    decode by surrogateescape). Raises DataError if the arrays are not of this form.
 
     Parameters
     ----------
     data : uint8 (n_bytes)
     offsets : int64 (n + 1)
-
-    Raises
-    ------
-    DataError
-        If the arrays are not of this form.
     """
 
     __slots__ = ("_checked", "data", "offsets")
@@ -132,12 +127,8 @@ class StringColumn(Sequence[str]):
     ) -> Index:
         """Return where another column has each string: int64 (n), -1 if its list there has none.
 
-        Parameters
-        ----------
-        lists, other_lists
-            The bounds of the lists of both columns.
-        other
-            Of equal strings in a list the first one is found.
+        lists, other_lists : the bounds of the lists of both columns.
+        other : of equal strings in a list the first one is found.
         partners : int64 (n_lists), optional
             The list of the other column for each list, -1 = none. None = both have the same lists.
         """

@@ -30,21 +30,15 @@ _FURTHEST = 1e6  # Å; squares and their sums stay exact to far less than a dist
 class Traces:
     """A column with one structure for each entry: its residues in the order of their keys.
 
+    Raises DataError if the arrays are not of this form.
+
     Attributes
     ----------
-    offsets : int64 (n + 1)
-        Residues of structure i are ``offsets[i]:offsets[i + 1]``; none = no structure.
+    offsets : int64 (n + 1), residues of structure i are ``offsets[i]:offsets[i + 1]``; none = no structure.
     keys : uint64 (n_residues)
         Chain, number and insertion code, see ``key_of``; strictly rising within a structure.
-    xyz : float64 (n_residues, 3)
-        Positions of the alpha carbons in Å.
-    residues : uint8 (n_residues)
-        Amino acids by their letter, X = unknown.
-
-    Raises
-    ------
-    DataError
-        If the arrays are not of this form.
+    xyz : float64 (n_residues, 3), positions of the alpha carbons in Å.
+    residues : uint8 (n_residues), amino acids by their letter, X = unknown.
     """
 
     offsets: Index
@@ -109,18 +103,11 @@ class Traces:
 
 
 def key_of(chain: str, number: int, insertion: str = "") -> int:
-    """Return the key of a residue.
+    """Return the key of a residue; raises DataError if one of them is something else.
 
-    Parameters
-    ----------
     chain : up to four printable ASCII characters, "" = no chain.
     number : of the residue, -8388608 to 8388607.
     insertion : a printable ASCII character, or "".
-
-    Raises
-    ------
-    DataError
-        If one of them is something else.
     """
     if len(chain) > CHAIN_LENGTH or not all("!" <= letter <= "~" for letter in chain):
         raise DataError(f"chain {chain!r}, expected up to {CHAIN_LENGTH} printable ASCII characters")

@@ -6,21 +6,24 @@ import dataclasses
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from rerank.core import progress
-from rerank.core.errors import DataError, DataNote
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.settings import Settings, setting
 from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.features.qa.text import KINDS, HanTa, Tokens, looks_tagged, split_tags, stemmer, tokenise
 from rerank.features.qa.trees import NAMES, Analysis, Reduce, analysed, box_tree, chunk_tree, links, overlaps
+from rerank.formats.base import save
+from rerank.formats.results import read_results
+from rerank.formats.sources import Data, check_inputs, checked_format, read_lists
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
 _SHOWN = 10  # questions that are looked at for tags that nobody asked to read
@@ -75,26 +78,75 @@ class QAStatistics:
 
 @dataclass(frozen=True, eq=False)
 class QALists:
-    """Lists with trees and features of questions and passages, and what was linked."""
+    """Lists with trees and features of questions and passages, what was linked, and the settings."""
 
     lists: CandidateLists
     statistics: QAStatistics
+    settings: QASettings
 
 
-def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
-    """Return the lists with trees, and with overlap features if they are wanted.
+def qa_features(
+    data: Data,
+    settings: QASettings | Mapping[str, Any] | None = None,
+    out: str | None = None,
+    to: str | None = None,
+    *,
+    questions: str | None = None,
+    passages: str | None = None,
+    reading: Reading | None = None,
+) -> QALists:
+    """Return lists with trees of their questions and passages, and with overlap features if they are wanted.
 
     Trees are the structures "question" and "passage" (chunks), "question_box" and "passage_box", with the
     suffix of the settings. The tree of a question belongs to a candidate, since its marks depend on the
     passage.
 
+    Parameters
+    ----------
+    data : a file of lists with questions (prompts) and passages (texts), or CandidateLists; with
+        ``questions`` a file of results, see ``rerank.formats.results``.
+    settings : of ``rerank.features.qa.settings.QASettings``, such as ``{"trees": "box"}``.
+    out : file that the lists are written to, "-" = standard output; None = none.
+    to : name of its format; None = by its suffix.
+    questions, passages : files of texts, ``id<TAB>text`` on each line.
+    reading : how the file of lists is read.
+
+    Returns
+    -------
+    QALists
+        The lists, and what was linked.
+
     Raises
     ------
-    DataError
-        If there are no questions or passages, a token has no tag, or the lists have such trees already.
-    ConfigError
-        If a package of the extra rerank[qa] is needed and not installed.
+    RerankError
+        If there are no questions or passages, a token has no tag, the lists have such trees already, a
+        setting or a file is wrong, or a package of the extra rerank[qa] is needed and not installed.
     """
+    if not isinstance(settings, QASettings):
+        settings = QASettings.checked(settings or {}, "features qa")
+    if (questions is None) != (passages is None):
+        raise ConfigError("--questions and --passages: found one of them, expected both or none")
+    files = [path for path in (questions, passages) if path is not None]
+    target = None if out is None else checked_format(out, to, data, reading, *files)
+    if questions is None or passages is None:
+        lists = read_lists(data, reading)
+    else:
+        changed = [] if reading is None else sorted(name for name in reading.settings_given)
+        if changed or not isinstance(data, str):
+            found = f"--{changed[0].replace('_', '-')}" if changed else "lists"
+            raise ConfigError(
+                f"--questions: found {found}, expected a file of results and no option of reading"
+            )
+        check_inputs([data, *files])
+        lists = read_results(data, questions, passages)
+    made = _linked(lists, settings)
+    if out is not None and target is not None:
+        save(made.lists, out, target)
+    return made
+
+
+def _linked(lists: CandidateLists, settings: QASettings) -> QALists:
+    """The lists with trees and features."""
     if lists.prompts is None:
         raise DataError(
             f"{lists.source}: found no questions, expected a 'question' of each list; --questions FILE and "
@@ -133,6 +185,7 @@ def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
     return QALists(
         dataclasses.replace(lists, structures={**lists.structures, **forests}) if forests else lists,
         statistics,
+        settings,
     )
 
 
@@ -291,8 +344,7 @@ class QASettings(Settings):
     overlap: bool = setting(False, "add features of what words a question and a passage share")
     most: int | None = setting(None, "keep only the first N candidates of each list", metavar="N", ge=1)
 
-    @model_validator(mode="after")
-    def _used(self) -> QASettings:
+    def check_values(self) -> None:
         for name, used, needed in (
             ("rel", self.trees != "none", "trees"),
             ("leaves", self.trees != "none", "trees"),
@@ -300,25 +352,26 @@ class QASettings(Settings):
             ("stemmer", "stem" in self.reductions, "stems"),
         ):
             if getattr(self, name) is not None and not used:
-                raise ValueError(f"{name}: not used without {needed}")
+                raise ConfigError(f"{name}: not used without {needed}")
         if self.suffix and self.trees == "none":
-            raise ValueError("suffix: not used without trees")
+            raise ConfigError("suffix: not used without trees")
         if self.suffix and not _SUFFIX.fullmatch(self.suffix):
-            raise ValueError(f"suffix: found {self.suffix!r}, expected letters, digits, _ and -")
+            raise ConfigError(f"suffix: found {self.suffix!r}, expected letters, digits, _ and -")
         if self.trees == "none" and not self.overlap:
-            raise ValueError("trees: found none, expected trees or features (overlap)")
+            raise ConfigError("trees: found none, expected trees or features (overlap)")
         if self.tagged is not None and (not self.tagged or self.tagged != "".join(self.tagged.split())):
-            raise ValueError(f"tagged: found {self.tagged!r}, expected a separator without blanks, such as _")
+            raise ConfigError(
+                f"tagged: found {self.tagged!r}, expected a separator without blanks, such as _"
+            )
         if self.tagged is not None and self.tagger is not None:
-            raise ValueError("tagger: not used if tokens carry tags (tagged)")
+            raise ConfigError("tagger: not used if tokens carry tags (tagged)")
         if self.tagger is not None and not self.needs_tags and "lemma" not in self.reductions:
-            raise ValueError("tagger: not used without chunk trees or lemmas")
+            raise ConfigError("tagger: not used without chunk trees or lemmas")
         if self.needs_tags and self.tagged is None and self.tagger is None:
-            raise ValueError(
+            raise ConfigError(
                 "trees: chunk trees need tags: give --tagged SEP if tokens carry them, --tagger hanta"
                 " (pip install 'rerank[qa]'), or --trees box"
             )
-        return self
 
     @property
     def needs_tags(self) -> bool:

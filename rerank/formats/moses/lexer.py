@@ -1,4 +1,9 @@
-"""Moses N-best files piece by piece: lines, ids and names, the columns they make, and numbers."""
+"""Moses N-best files piece by piece: lines, ids and names, the columns they make, and numbers.
+
+A name with one value is a column of that name. One with several values is Name_0, Name_1, ...; numbers
+without a name are columns without names. Marian's WordScores, one number per word, become WordScores_sum and
+WordScores_mean, 0 if there is no word.
+"""
 
 from __future__ import annotations
 

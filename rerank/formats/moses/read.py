@@ -86,7 +86,12 @@ class _Sparse:
 
 
 class Gathered:
-    """Features of pieces one after the other."""
+    """Features of pieces one after the other, in blocks that need no second copy if all lines are alike.
+
+    What the columns are, and whether they are dense, is known at the end of the last file. Until then each
+    block has the columns of the names so far, dense if half of its cells have a value. Usually there is one
+    block, and it becomes the features; otherwise blocks are brought to the columns of all names.
+    """
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options

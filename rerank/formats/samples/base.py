@@ -36,7 +36,7 @@ class Dump(Format):
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         rows = self.rows(shown(path), options)
         # Its keys are those that ``rows`` writes, whatever the options call them in the dump.
-        reader = ListReader(shown(path), options.model_copy(update={"label_column": None}), _LISTS, "id")
+        reader = ListReader(shown(path), options.with_settings(label_column=None), _LISTS, "id")
         expected: list[str | None] = []
         line = 0
         try:

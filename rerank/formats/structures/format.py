@@ -15,8 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
-from rerank.formats.structures.sources import SIGNS, SUFFIXES, is_structure, read_structures
-from rerank.formats.structures.tar import is_tar
+from rerank.formats.structures.sources import SIGNS, SUFFIXES, is_structure, is_tar, read_structures
 
 
 @FORMATS.register("structures", "pdb", "mmcif")

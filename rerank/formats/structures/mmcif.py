@@ -55,20 +55,16 @@ def read_mmcif(data: bytes, path: str, left_out: Counter[str] | None = None) -> 
     except MemoryError:
         raise
     except Exception as error:  # gemmi raises ValueError, RuntimeError and others
-        raise _parse_error(path, str(error)) from None
+        place = _WHERE.match(str(error))  # gemmi names the text "string" and a line of it
+        detail = " ".join(str(error)[place.end() if place else 0 :].split())
+        found = f"what gemmi cannot read ({detail})"
+        raise FormatError(path, int(place[1]) if place else None, found, MMCIF) from None
     blocks = [block for block in document if len(block.find_values(_SITE + "Cartn_x"))]
     if len(blocks) != 1:
         found = f"{count(len(blocks), 'block')} with atoms"
         raise FormatError(path, None, found, f"one: {MMCIF}")
     left_out = Counter() if left_out is None else left_out
     return _models_of(_Table(blocks[0], path, gemmi.cif.as_string), path, left_out)
-
-
-def _parse_error(path: str, text: str) -> FormatError:
-    """The error for what gemmi reports, in one line; it names the text "string" and a line of it."""
-    place = _WHERE.match(text)
-    detail = " ".join((text[place.end() :] if place else text).split())
-    return FormatError(path, int(place[1]) if place else None, f"what gemmi cannot read ({detail})", MMCIF)
 
 
 class _Table:

@@ -36,8 +36,15 @@ from rerank.data.matching import (
 from rerank.data.reading import ReadOptions
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note, quoted
-from rerank.formats.structures.sources import SUFFIXES, attach_structures, note_left_out, read_file, stem_of
-from rerank.formats.structures.tar import files_of, is_tar
+from rerank.formats.structures.sources import (
+    SUFFIXES,
+    attach_structures,
+    files_of,
+    is_tar,
+    note_left_out,
+    read_file,
+    stem_of,
+)
 
 Ranges = Sequence[tuple[Range, ...] | None]
 
@@ -312,23 +319,16 @@ def attach_natives(
     """Return lists of models with their natives; the models have the natives' residues and keys.
 
     Residues of a model without a residue of the native are dropped. A model without any other residue is an
-    empty structure. How residues are matched: see ``rerank.data.matching``.
+    empty structure. How residues are matched: see ``rerank.data.matching``. Raises RerankError if natives or
+    ranges do not fit the lists, or a file is not a structure.
 
-    Parameters
-    ----------
-    lists : CandidateLists
-        With models (``traces``).
+    lists : CandidateLists, with models (``traces``).
     native : the file of the only list's native, or a folder or archive (.tar) with a file for each list,
         named by its id; None = no natives.
     residues : ranges of the natives that count, or a file with such ranges for each list; None = all. Without
         natives they are ranges of the models.
     match : "number" or "sequence".
     strict : whether what is doubtful is an error instead of a note.
-
-    Raises
-    ------
-    RerankError
-        If natives or ranges do not fit the lists, or a file is not a structure.
     """
     if match not in METHODS:
         raise ConfigError(f"unknown match {match!r}; {did_you_mean(match, METHODS)}")

@@ -27,7 +27,8 @@ _STANDARD = {
     "PRO": "P", "SER": "S", "THR": "T", "TRP": "W", "TYR": "Y", "UNK": "X", "VAL": "V",
 }  # fmt: skip
 
-# By the letter of the parent: what HETATM records may hold beside the names above.
+# By the letter of the parent: what HETATM records may hold beside the names above, as gemmi tabulates it from
+# the chemical component dictionary of the PDB, without chromophores, which are made of several residues.
 _MODIFIED = {
     "A": "ABA AIB ALC DAB DAL MAA MDO ORN",
     "C": "CAF CAS CME CSD CSO CSS CSX DCY OCS SCH SCY SEC SMC SNC YCM",
@@ -88,13 +89,9 @@ def unpacked(code: int) -> str:
     return int(code).to_bytes(4, "big").lstrip(b"\0").decode("ascii", "replace").strip()
 
 
-def _tables() -> tuple[npt.NDArray[np.uint32], Bytes]:
-    codes = {packed(name): ord(letter) for name, letter in LETTERS.items()}
-    names = sorted(codes)
-    return np.array(names, dtype=np.uint32), np.array([codes[name] for name in names], dtype=np.uint8)
-
-
-NAMES, CODES = _tables()
+_LETTER_OF = sorted((packed(name), ord(letter)) for name, letter in LETTERS.items())
+NAMES = np.array([name for name, _ in _LETTER_OF], dtype=np.uint32)
+CODES: Bytes = np.array([letter for _, letter in _LETTER_OF], dtype=np.uint8)
 
 
 class Atoms(NamedTuple):
@@ -200,11 +197,8 @@ _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+)")
 def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> list[tuple[str, Traces]]:
     """Return the models of a PDB file: the serial of the MODEL record, "" without one, and their traces.
 
-    Parameters
-    ----------
     data, path : the content, and the file's name in errors.
     left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
-
     Raises FormatError at the first fault.
     """
     start = content_start(data, path, PDB)
@@ -234,7 +228,11 @@ def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> l
         atoms, starts = with_parents(every, starts, _parents(text) if modres else {})
         if left_out is not None:
             left_out.update(map(unpacked, every.names[every.residues == 0].tolist()))
-        _refuse_repeated(atoms, starts, text, path)
+        again = repeated(atoms, starts)
+        if again is not None:
+            line, other = (line_of(text, int(atoms.places[row])) for row in again)
+            expected = f"one per residue and alternative location (there is one on line {other})"
+            raise FormatError(path, line, f"{alpha_carbon(atoms, again[0])} again", expected)
         atoms, starts = one_per_residue(atoms, starts)
     out = []
     seen = set()
@@ -253,15 +251,6 @@ def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> l
         seen.add(name)
         out.append((name, trace_of(atoms, own)))
     return out
-
-
-def _refuse_repeated(atoms: Atoms, starts: Index, text: Bytes, path: str) -> None:
-    found = repeated(atoms, starts)
-    if found is None:
-        return
-    line, other = (line_of(text, int(atoms.places[row])) for row in found)
-    expected = f"one per residue and alternative location (there is one on line {other})"
-    raise FormatError(path, line, f"{alpha_carbon(atoms, found[0])} again", expected)
 
 
 def _parents(text: Bytes) -> dict[int, int]:

@@ -112,8 +112,9 @@ class SVMLight(Format):
     A file without qids is one list. Lines of one qid that are not contiguous are brought together, lists in
     the order of their first lines, and ``rows`` records the lines. A comment is the item's id; of LETOR's
     ``#docid = X ...`` the id is X. Indices count from 1: feature j is column j - 1. If the largest index is
-    far above the number of features present, only these have columns, named by their indices (data.width).
-    With ``classes`` see ``svmlight.classes``.
+    far above the number of features present, only these have columns, named by their indices, see
+    ``columns_to_keep``.
+    With ``classes`` see ``LabelTexts``.
     """
 
     name: ClassVar[str] = "svmlight"

@@ -1,4 +1,10 @@
-"""Faults of a SVMlight file in words: what the kernel's code and place mean."""
+"""Reading of SVMlight: split at newlines, count, parse in place, group by qid.
+
+A first pass counts lines, so that each part of the file knows its rows. The parse then writes straight into
+the final arrays, with a thread per part. Whether rows are dense or compressed, and how wide, is guessed from
+the head of the file. If the parse finds the guess to be wrong, it is done anew, so that no result depends on
+the guess.
+"""
 
 from __future__ import annotations
 

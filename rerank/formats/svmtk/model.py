@@ -17,7 +17,7 @@ from rerank.formats.base import ReadOptions
 from rerank.formats.builders import each_line
 from rerank.formats.common import finite, quoted
 from rerank.formats.svmtk.examples import Lines, named_trees
-from rerank.formats.svmtk.write import texts_of
+from rerank.formats.svmtk.format import texts_of
 
 HEAD = b"SVM-light Version V5.01-TK-1.5"
 _VERSION = re.compile(rb"SVM-light Version \S*TK\S*")

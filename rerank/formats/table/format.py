@@ -8,14 +8,14 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write, plain_suffix
-from rerank.core.tables.spreadsheets import csv_row
+from rerank.core.tables.data import csv_row
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.names import CLASSES
+from rerank.data.names import CLASSES, KNOWN
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
-from rerank.formats.table.read import KNOWN, read_table
+from rerank.formats.table.read import read_table
 
 _RESERVED = [name for names in KNOWN.values() for name in names]
 _ROWS = 1024

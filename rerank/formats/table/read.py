@@ -19,7 +19,14 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.names import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
+from rerank.data.names import (
+    KNOWN,
+    KNOWN_OF_CLASSES,
+    LISTS,
+    note_resembling,
+    resembled,
+    spells_number,
+)
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import Grouping, Rows, Strings, whole_lines
 from rerank.formats.common import (
@@ -33,21 +40,6 @@ from rerank.formats.common import (
 )
 from rerank.native.data._number import parse
 from rerank.native.formats._table import KINDS, read_rows
-
-# Names by which a column is found if the options name none; the first that the header has.
-KNOWN = {
-    "list_column": LISTS,
-    "label_column": ITEM_NAMES["label"],
-    "id_column": ITEM_NAMES["id"],
-    "text_column": ITEM_NAMES["text"],
-    "answer_column": ITEM_NAMES["answer"],
-}
-
-# The same for lists of examples: a target is a class there.
-KNOWN_OF_CLASSES = KNOWN | {
-    "list_column": tuple(name for name in LISTS if name not in CLASSES),
-    "label_column": CLASSES,
-}
 
 Fault = tuple[int, str, str]  # line, found, expected
 

@@ -1,28 +1,274 @@
-"""Formats of runs: TREC's six columns, MS MARCO's three, and JSON."""
+"""Formats of runs: TREC's six columns, MS MARCO's three, and JSON; one run or several become lists."""
 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import atomic_write, shown
+from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.files.streams import atomic_write, read_head, shown
 from rerank.core.text import count
-from rerank.data.columns.offsets import offsets_of
+from rerank.core.types import Floats, Index
+from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import rises
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
 from rerank.data.names import LISTS
-from rerank.formats.base import FORMATS, ReadOptions
+from rerank.formats.base import FORMATS, Format, ReadOptions, recognising
+from rerank.formats.buffers import BOM
 from rerank.formats.builders import Strings, whole_lines
-from rerank.formats.common import STORE, in_input_order, not_a_number, note, quoted, refuse_equal_ids
+from rerank.formats.common import (
+    OF_IDS,
+    STORE,
+    absent_value,
+    check_float32,
+    in_input_order,
+    in_list_order,
+    is_finite,
+    not_a_number,
+    note,
+    quoted,
+    refuse_equal_ids,
+)
+from rerank.formats.feature_columns import read_feature_names
 from rerank.formats.jsonl.format import holds_objects_only
 from rerank.formats.jsonl.schema import MisfitError
-from rerank.formats.trec.lines import EXPECTED, read_lines, read_nested
-from rerank.formats.trec.runs import Run, RunFormat, ranks_in, read_run, run_of
+from rerank.formats.trec.lines import EXPECTED, Lines, read_lines, read_nested
+from rerank.formats.trec.qrels import with_qrels
 from rerank.native.formats._trec import Scanner
+
+_SIX_FIELDS = "six fields: query Q0 document rank score tag"
+
+
+@dataclass
+class Run:
+    """A run's documents, those of a query together, queries in order of first appearance.
+
+    documents, scores, ranks and rows have an entry per document; see CandidateLists.
+    """
+
+    source: str
+    tag: str
+    offsets: Index
+    queries: StringColumn
+    documents: StringColumn
+    scores: Floats
+    ranks: Floats
+    rows: Index | None
+
+
+def read_run(path: str, strict: bool) -> Run:
+    """Return the run in ``path``; raises FormatError at the first fault."""
+    source = shown(path)
+
+    def words(text: bytes, line: int) -> FormatError:
+        fields = text.split()
+        if len(fields) != 6:
+            return FormatError(source, line, count(len(fields), "field"), _SIX_FIELDS)
+        if not is_finite(fields[4]):
+            return FormatError(source, line, *not_a_number(fields[4], "score"))
+        return FormatError(source, line, f"rank {quoted(fields[3])}", "a whole number")
+
+    scanner = Scanner(6, query=0, document=2, value=4, rank=3, other=5, together=strict)
+    lines = read_lines(source, whole_lines(path), scanner, words)
+    run = run_of(lines, _SIX_FIELDS)
+    tags = lines.others.strings()
+    run.tag = tags[int(np.argmax(lines.counts_of_others()))].decode("utf-8", "surrogateescape")
+    if len(tags) > 1:
+        note(f"{source}: {len(tags)} tags in one run; it is taken as run {quoted(run.tag)}")
+    _note_disorder(run)
+    return run
+
+
+def run_of(lines: Lines, expected: str) -> Run:
+    """Return the run of these lines, without a tag.
+
+    Raises FormatError at their fault, if there is no line, or if a document is repeated. Warns if the lines
+    of a query are not contiguous.
+    """
+    lines.check_names()
+    if lines.fault is not None:
+        raise lines.fault
+    if not len(lines):
+        raise FormatError(lines.source, None, "no line of a run", expected)
+    offsets, rows = lines.groups(warn=True)
+    columns = in_list_order(rows, documents=lines.documents, scores=lines.numbers, ranks=lines.ranks)
+    run = Run(lines.source, "", offsets, lines.names, rows=rows, **columns)
+    lines.refuse_repeated(offsets, run.documents, rows, "in")
+    return run
+
+
+def ranks_in(offsets: Index, order: Floats) -> Index:
+    """Return ranks from 1 in each list by ``order``, largest first, ties by position: int64 (n_items)."""
+    lengths = np.diff(offsets)
+    index = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(order))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[np.lexsort((places, -order, index))] = places - offsets[:-1][index] + 1
+    return ranks
+
+
+def _note_disorder(run: Run) -> None:
+    """Warn if the ranks of queries, or lines of equal rank, order documents differently from the scores."""
+    by_rank, by_line = (int(np.count_nonzero(rising)) for rising in rises(run.offsets, run.ranks, run.scores))
+    where = f"{run.source}: in {count(by_rank or by_line, 'query', 'queries')} of {len(run.queries)} "
+    if by_rank:
+        text = "the ranks order documents differently from the scores; first-best follows the ranks"
+        note(f"{where}{text}, trec_eval the scores")
+    elif by_line:
+        text = "documents of equal rank are not in the order of their scores; for metrics of one chosen item"
+        note(f"{where}{text} the first line of equal rank comes first")
+
+
+def as_lists(run: Run, options: ReadOptions) -> CandidateLists:
+    """Return one run as lists with its score as their feature, which has the name of its tag."""
+    if options.dtype == "float32":
+        check_float32(run.scores, run.source)
+    return CandidateLists(
+        run.offsets,
+        Dense(run.scores[:, None].astype(options.dtype)),
+        base_scores=run.scores,
+        first_best=-run.ranks,
+        run_scores=run.scores,
+        list_ids=run.queries,
+        item_ids=run.documents,
+        rows=run.rows,
+        feature_names=[run.tag],
+        source=run.source,
+    )
+
+
+def fused(runs: Sequence[Run], options: ReadOptions) -> CandidateLists:
+    """Return the lists of several runs, documents in the order in which they first appear."""
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    places = [_places(run, numbers) for run in runs]
+    n = len(numbers)
+    queries: dict[bytes, int] = {}
+    offsets, rows = grouped(np.array([queries.setdefault(q, len(queries)) for q, _ in numbers], np.int64))
+    order = np.arange(n) if rows is None else rows
+    item = np.empty(n, dtype=np.int64)
+    item[order] = np.arange(n)
+    fill = absent_value(options)
+    values = np.full((n, len(runs)), fill, dtype=options.dtype)
+    for j, (run, place) in enumerate(zip(runs, places, strict=True)):
+        if options.dtype == "float32":
+            check_float32(run.scores, run.source)
+        values[item[place], j] = run.scores
+    base_scores = np.full(n, np.nan)
+    base_scores[item[places[0]]] = runs[0].scores
+    first_best = np.asarray(-1.0 - runs[0].ranks.max() - order, dtype=np.float64)
+    first_best[item[places[0]]] = -runs[0].ranks
+    _note_absent(runs, n, fill)
+    documents = [document for _, document in numbers]
+    return CandidateLists(
+        offsets,
+        Dense(values),
+        base_scores=base_scores,
+        first_best=first_best,
+        run_scores=base_scores,
+        list_ids=StringColumn.from_strings(queries),
+        item_ids=StringColumn.from_strings(documents[k] for k in order.tolist()),
+        rows=rows,
+        feature_names=_names(runs),
+        source=runs[0].source,
+    )
+
+
+def _places(run: Run, numbers: dict[tuple[bytes, bytes], int]) -> Index:
+    """Return the number of each document of a run, int64 (n_documents), after adding new ones."""
+    out = np.empty(len(run.documents), dtype=np.int64)
+    order = np.arange(len(out)) if run.rows is None else np.argsort(run.rows)
+    queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))[order]
+    for item, query in zip(order.tolist(), queries.tolist(), strict=True):
+        document = run.queries.bytes_at(query), run.documents.bytes_at(item)
+        out[item] = numbers.setdefault(document, len(numbers))
+    return out
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Return the runs' tags; one that an earlier run has too gets a number, with a warning."""
+    names: list[str] = []
+    for run in runs:
+        name, n = run.tag, 1
+        while name in names:
+            n += 1
+            name = f"{run.tag}-{n}"
+        if n > 1:
+            note(f"{run.source}: an earlier run has the tag {quoted(run.tag)} too; named {quoted(name)}")
+        names.append(name)
+    return names
+
+
+def _note_absent(runs: Sequence[Run], n: int, fill: float) -> None:
+    absent = [f"{quoted(run.tag)} {n - len(run.scores)}" for run in runs if len(run.scores) < n]
+    if absent:
+        taken = "0 (missing=nan keeps them apart)" if fill == 0.0 else "missing (NaN)"
+        note(f"{runs[0].source}: of {n} documents runs lack {', '.join(absent)}; taken as {taken}")
+    below = [quoted(run.tag) for run in runs if fill == 0.0 and len(run.scores) < n and run.scores.min() < 0]
+    if below:
+        found = f"{', '.join(below)} {'has' if len(below) == 1 else 'have'} scores below 0"
+        note(f"{runs[0].source}: {found}, so that documents that are absent there (0) rank above others")
+
+
+class RunFormat(Format):
+    """Base of formats of runs: the documents that one system retrieved for each query, with their scores.
+
+    The score is both the only feature and ``base_scores``; the document is the item's id. ``qrels`` gives
+    labels; documents that it does not judge have none. If the lines of a query are not contiguous, they are
+    brought together.
+
+    ``merge`` names further runs of the same queries, each in any format of runs, which its content tells:
+    the candidates of a query are then the documents of all runs, and each run is a feature. A document that
+    a run lacks has 0 there, or NaN with missing=nan. Scores and order of the first stage are the first
+    run's; documents that it lacks come last. ``feature_names`` names the runs, one per line.
+    """
+
+    honours: ClassVar[frozenset[str]] = frozenset(
+        {"strict", "missing", "dtype", "refs", "merge", "qrels", "feature_names"} | OF_IDS
+    )
+
+    of_runs: ClassVar[bool] = True
+
+    @staticmethod
+    @abstractmethod
+    def read_run(path: str, options: ReadOptions) -> Run:
+        """Return the run in a file; raises FormatError at the first fault."""
+
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        if options.missing == "nan" and not options.merge:
+            found = f"missing={options.missing!r}"
+            raise ConfigError(
+                f"format {self.name}: {found} needs further runs (merge); one run lacks nothing"
+            )
+        runs = [self.read_run(path, options)]
+        runs += [self._kind_of(name).read_run(name, options) for name in options.merge]
+        lists = fused(runs, options) if options.merge else as_lists(runs[0], options)
+        if options.feature_names is not None:
+            names = read_feature_names(options.feature_names)
+            if names.n_columns != len(runs):
+                found = f"found {names.n_columns} feature names, expected {len(runs)}"
+                raise DataError(f"{options.feature_names}: {found}, one for each run")
+            lists = replace(lists, feature_names=names.at(range(len(runs))))
+        return lists if options.qrels is None else with_qrels(lists, options.qrels)
+
+    def _kind_of(self, path: str) -> type[RunFormat]:
+        """Return the format of a further run: the one that its content tells, otherwise this one."""
+        head = read_head(path).removeprefix(BOM)
+        for name in recognising(head, FORMATS.names()):
+            kind = FORMATS.get(name)
+            if issubclass(kind, RunFormat):
+                if name != self.name:
+                    note(f"{shown(path)}: read as {name} (by content)")
+                return kind
+        return type(self)
+
 
 _FIELD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
 _LINE = re.compile(

@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import model_validator
 
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.boosting.base_weight import exact_weight
-from rerank.learners.boosting.binning import thresholds_of
-from rerank.learners.boosting.curve import values_by_round
-from rerank.learners.boosting.examples import Examples, class_examples, ranking_examples
-from rerank.learners.boosting.rounds import Run, run
+from rerank.learners.boosting.examples import Examples, class_examples, ranking_examples, thresholds_of
+from rerank.learners.boosting.rounds import Run, run, values_by_round
 from rerank.learners.rounds import KEEP_HELP, Keep
 from rerank.models.base import Model
 from rerank.models.stumps import StumpModel, Thresholds
@@ -28,6 +24,50 @@ from rerank.native.learners._boosting_exp import ExpLoss
 from rerank.native.learners._boosting_index import hits as hits_of
 from rerank.native.learners._boosting_index import index
 from rerank.native.learners._boosting_log import LogLoss, ScaledLogLoss
+
+LEAST, MOST = 0.001, 10.0
+
+
+def exact_weight(differences: Floats, importance: Floats) -> float:
+    """Return the alpha in [0.001, 10] that minimises the sum of importance * exp(-alpha * difference).
+
+    The logarithm of the sum is convex: Newton's method finds the minimum, kept inside by bisection.
+
+    Parameters
+    ----------
+    differences
+        Of the base score, float64 (n_pairs), finite and not all 0.
+    importance
+        float64 (n_pairs), above 0.
+    """
+    log_importance = np.log(importance)
+    scale = float(np.abs(differences).max())
+    units = differences / scale
+
+    def slopes(alpha: float) -> tuple[float, float]:
+        """The first and second derivative, in units of the largest difference."""
+        exponent = log_importance - alpha * differences
+        share = np.exp(exponent - exponent.max())
+        share /= share.sum()
+        mean = float((share * units).sum())
+        return -mean, float((share * (units - mean) ** 2).sum())
+
+    low, high = LEAST, MOST
+    if slopes(low)[0] >= 0:
+        return low
+    if slopes(high)[0] <= 0:
+        return high
+    alpha = 1.0
+    for _ in range(200):
+        slope, curvature = slopes(alpha)
+        low, high = (alpha, high) if slope < 0 else (low, alpha)
+        guess = alpha - slope / (curvature * scale) if curvature > 0 else np.inf
+        new = guess if low < guess < high else (low + high) / 2
+        if slope == 0 or abs(new - alpha) <= 1e-14 * alpha:
+            return float(new)
+        alpha = float(new)
+    return alpha
+
 
 _EPSILON = 0.0025  # the best one of the paper
 _LEAST, _SCALINGS = 1e-9, 100  # iterative scaling ends when a step changes by less, or after so many times
@@ -64,7 +104,7 @@ class Boosting(Learner):
     summary = "boosting of indicators by the exponential or the logistic loss, one a round"
     source = "Collins & Koo 2005"
     scale_invariant = True
-    in_rounds = True
+    iterates = "rounds"
     resumable = True
     observable = False  # --grid rounds=... for some of a hundred thousand
 
@@ -101,21 +141,19 @@ class Boosting(Learner):
     )
     keep: Keep = setting("last", KEEP_HELP)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Boosting:
+    def check_values(self) -> None:
         if self.alpha0 != "auto" and not 0 <= self.alpha0 < np.inf:
-            raise ValueError(f"alpha0: found {self.alpha0}, expected auto or a number of at least 0")
+            raise ConfigError(f"alpha0: found {self.alpha0}, expected auto or a number of at least 0")
         if self.relevant is not None and self.task == "ranking":
-            raise ValueError("relevant is for task=classification: rankings compare labels")
+            raise ConfigError("relevant is for task=classification: rankings compare labels")
         if self.pair_weighting == "score" and self.task == "classification":
-            raise ValueError("pair_weighting=score is for task=ranking: items of a class count the same")
+            raise ConfigError("pair_weighting=score is for task=ranking: items of a class count the same")
         if self.pair_weighting == "score" and self.loss == "log":
-            raise ValueError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
+            raise ConfigError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
         if self.epsilon is not None and self._scales:
-            raise ValueError(
+            raise ConfigError(
                 "epsilon is not for loss=log, engine=reference: iterative scaling smooths nothing"
             )
-        return self
 
     @property
     def _scales(self) -> bool:

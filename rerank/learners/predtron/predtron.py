@@ -1,8 +1,8 @@
-"""Predtron (Jain, Natarajan & Tewari 2015), and what fits each of its tasks."""
+"""Predtron (Jain, Natarajan & Tewari 2015)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
@@ -39,17 +39,11 @@ class Predtron(PredtronSettings):
     summary = "perceptron whose updates follow a loss: of rankings (nDCG), classes, sets of classes"
     source = "Jain, Natarajan & Tewari 2015"
     default_scaling = "zscore"
-    in_rounds = True
+    iterates = "epochs"
+    renamed: ClassVar = {"rounds": "epochs"}
     resumable = True
     accepts_initial = True
     accepts_list_weights = True
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        return TASKS[self.task](self, lists, inputs)
-
-
-# What fits each task.
-TASKS: dict[str, Callable[[PredtronSettings, CandidateLists, FitInputs], Model]] = {
-    "ranking": ranking.fit,
-    **dict.fromkeys(("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"), classes.fit),
-}
+        return (classes.fit if self.reads_classes else ranking.fit)(self, lists, inputs)

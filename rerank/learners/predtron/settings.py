@@ -1,22 +1,95 @@
-"""The settings of Predtron."""
+"""The settings of Predtron, and which of them suit which task."""
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from collections.abc import Callable
+from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
-
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
-from rerank.learners.predtron.class_settings import ClassSettings
-from rerank.learners.predtron.gains import GainName
-from rerank.learners.predtron.positions import PositionsName
-from rerank.learners.predtron.steps import Eta
+from rerank.learners.base import Learner
 from rerank.learners.rounds import KEEP_HELP, Keep
 from rerank.similarity.vectors import KernelName, VectorKernel
 
+TaskName = Literal["ranking", "binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
+GainName = Literal["exponential", "linear"]
+PositionsName = Literal["power", "reciprocal"]
+Eta = float | Literal["theorem"]
+Variant = Literal["standard", "loss-driven"]
+LossName = Literal["auto", "nDCG", "zero-one", "difference", "Hamming", "error-set"]
 
-class PredtronSettings(ClassSettings):
-    """What the tasks of Predtron read of the learner."""
+# The losses of each task, the default first.
+LOSSES: dict[TaskName, tuple[LossName, ...]] = {
+    "ranking": ("nDCG",),
+    "binary": ("zero-one",),
+    "multiclass": ("zero-one",),
+    "ordinal": ("difference",),
+    "multilabel": ("Hamming", "zero-one", "error-set"),
+    "multilabel-ranking": ("nDCG",),
+}
+_ONE_CLASS: tuple[TaskName, ...] = ("binary", "multiclass", "ordinal")
+_RANKED: tuple[TaskName, ...] = ("ranking", "multilabel-ranking")
+_CLASSES: tuple[TaskName, ...] = (*_ONE_CLASS, "multilabel", "multilabel-ranking")
+# The tasks for which a setting of some tasks is.
+_TASKS_OF: dict[str, tuple[TaskName, ...]] = {
+    "reject": _ONE_CLASS,
+    "class_weights": _ONE_CLASS,
+    "bias": _CLASSES,
+    "positions": _RANKED,
+    "exponent": _RANKED,
+    **dict.fromkeys(("gain", "cutoff", "ties", "init"), ("ranking",)),
+}
+
+
+def _by_class(key: str) -> Callable[[Any], Any]:
+    """Return what reads the setting ``key``, whose classes YAML may have read as numbers."""
+
+    def parse(given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        for name, number in given.items():
+            if isinstance(name, bool):
+                raise ValueError(f"{key}: found yes or no as a class, expected it in quotes")
+            if number is None:
+                expected = "class: number, with a blank after the colon"
+                raise ValueError(f"{key}: found {str(name)!r}, expected {expected}")
+        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
+
+    return parse
+
+
+class PredtronSettings(Learner):
+    """The settings of Predtron, and which of them suit which task."""
+
+    task: TaskName = setting(
+        "ranking",
+        "what is predicted: the order of each list; or of examples with classes (--classes) one of two "
+        "(binary), of several (multiclass), of numbers (ordinal), a set of classes (multilabel), or the "
+        "order of all classes (multilabel-ranking)",
+    )
+    loss: LossName = setting(
+        "auto",
+        "multilabel: wrong classes (Hamming), 1 for a wrong set (zero-one), or missing classes times "
+        "superfluous ones (error-set); auto = Hamming, and for other tasks the only loss that they have",
+    )
+    reject: float | dict[str, float] | None = setting(
+        None,
+        "binary, multiclass, ordinal: the cost of predicting REJECT, or its cost by class; none = never",
+        parse=_by_class("reject"),
+    )
+    class_weights: Literal["balanced"] | dict[str, float] | None = setting(
+        None,
+        "binary, multiclass, ordinal: factors of the losses of classes, others 1; balanced = the same sum "
+        "for all classes",
+        parse=_by_class("class_weights"),
+    )
+    bias: float = setting(
+        1.0, "examples: the value of a feature that they all have; 0 = scores without a constant", ge=0
+    )
+    variant: Variant = setting(
+        "standard", "standard: towards the largest loss less margin; loss-driven: steps times the loss made"
+    )
 
     positions: PositionsName = setting(
         "power", "f, the value of place i in the vector of a ranking: power (-i^exponent) or reciprocal (1/i)"
@@ -42,7 +115,7 @@ class PredtronSettings(ClassSettings):
     degree: int = setting(2, "polynomial kernel: (gamma x·x' + constant)^degree", ge=1, le=100)
     gamma: float = setting(1.0, "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2)", gt=0)
     constant: float = setting(1.0, "polynomial kernel: the constant", ge=0)
-    rounds: int = setting(30, "most passes over the lists; a pass without an update is the last", ge=1)
+    epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average"] = setting(
         "average", "the last weights, or their mean over all visits"
     )
@@ -52,20 +125,34 @@ class PredtronSettings(ClassSettings):
         "auto = given, else zero",
     )
     keep: Keep = setting("last", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
-    @field_validator("eta")
-    @classmethod
-    def _is_step(cls, eta: Eta) -> Eta:
-        if eta != "theorem" and not 0 < eta < float("inf"):
-            raise ValueError(f"eta: found {eta:g}, expected more than 0 or theorem")
-        return eta
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> PredtronSettings:
-        """Raise ValueError for a setting that would have no effect beside the others."""
-        fields = type(self).model_fields
+    def check_values(self) -> None:
+        """Raise ConfigError for a setting that would have no effect on the task or beside the others."""
+        for key in ("reject", "class_weights"):
+            given = getattr(self, key)
+            for name, number in given.items() if isinstance(given, dict) else [("", given)]:
+                if isinstance(number, float) and not 0 < number < math.inf:
+                    found = f"{key}.{name}: found {number:g}" if name else f"{key}: found {number:g}"
+                    raise ConfigError(f"{found}, expected a finite number above 0")
+        fields = type(self).settings
+        for name, tasks in _TASKS_OF.items():
+            if self.task not in tasks and getattr(self, name) != fields[name].default:
+                raise ConfigError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
+        if self.loss not in ("auto", *LOSSES[self.task]):
+            known = " or ".join(LOSSES[self.task])
+            raise ConfigError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
+        same = self.chosen_loss == "zero-one" and self.reject is None
+        if same and self.class_weights is None and self.variant == "loss-driven":
+            raise ConfigError("variant=loss-driven has no effect if every loss is 1")
+        if same and self.class_weights is not None and self.variant == "standard":
+            raise ConfigError(
+                f"class_weights have no effect on task={self.task} without reject or variant=loss-driven: "
+                "all wrong predictions for an example have one loss"
+            )
+        if self.eta != "theorem" and not 0 < self.eta < math.inf:
+            raise ConfigError(f"eta: found {self.eta:g}, expected more than 0 or theorem")
         used = {
             "exponent": ("positions=power", self.positions == "power"),
             "degree": ("kernel=polynomial", self.kernel == "polynomial"),
@@ -74,13 +161,12 @@ class PredtronSettings(ClassSettings):
         }
         for name, (where, has_effect) in used.items():
             if not has_effect and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for {where}")
+                raise ConfigError(f"{name} is for {where}")
         if self.kernel != "none":
             if self.norm != "l2":
-                raise ValueError("norm=p is for kernel=none: a kernel has no weights of features")
+                raise ConfigError("norm=p is for kernel=none: a kernel has no weights of features")
             if self.init not in ("auto", "zero"):
-                raise ValueError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
-        return self
+                raise ConfigError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
 
     @property
     def vector_kernel(self) -> VectorKernel | None:
@@ -88,3 +174,18 @@ class PredtronSettings(ClassSettings):
         if self.kernel == "none":
             return None
         return VectorKernel(self.kernel, self.degree, self.gamma, self.constant)
+
+    @property
+    def chosen_loss(self) -> LossName:
+        """The loss, the task's default for auto."""
+        return LOSSES[self.task][0] if self.loss == "auto" else self.loss
+
+    @property
+    def reads_classes(self) -> bool:
+        """Whether examples with classes are learnt from, otherwise lists with labels."""
+        return self.task != "ranking"
+
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether rankings of classes are predicted."""
+        return self.task == "multilabel-ranking"

@@ -1,39 +1,24 @@
-"""The factors of steps for which loss bounds are proved.
-
-Let the losses above 0 lie between c and C, let R bound the norm of every X as ``radius2`` says, and let a
-unit W* separate the data with the margin g. The bounds hold for the first pass from weights of 0.
-
-Standard: with eta = c / (4 R^2) the sum of losses is at most 4 R^2 C^2 / (c g^2) (Theorem 1). The surrogate
-max over s of L(s) - (rep(s_y) - rep(s))·t is convex in W, at least L at mistakes, and 0 at W* C / g. The
-regret of online gradient descent against it is at most C^2 / (2 eta g^2) + (eta / 2) 4 R^2 M with M mistakes,
-and M is at most the sum of losses / c.
-
-Loss-driven: s~ is the prediction and the step is eta L. The squared norm of W grows by at most 4 R^2 eta^2
-L^2 per mistake, as (rep(s_y) - rep(s~))·t is not above 0, so it ends at most at 4 R^2 eta^2 C S, with S the
-sum of losses. W*·W grows by at least eta L g, so it ends at least at eta g S, and is at most the norm of W.
-Hence S <= 4 R^2 C / g^2: the bound above without its factor C / c. It holds for every eta, which only sets
-the length of W; "theorem" means eta = 1 / (4 R^2 C).
-
-Norm p: W* has the l1 norm 1, or the group norm (2, 1). The mirror descent of ``links`` has regret at most
-C^2 / (2 eta g^2) + (eta / 2) (log p - 1) (2 e R)^2 M, with R a bound of the norms of columns. With
-eta = c / (4 e^2 (log p - 1) R^2) the sum of losses is at most 4 e^2 (log p - 1) R^2 C^2 / (c g^2). For
-loss-driven steps the argument above holds with 4 e^2 (log p - 1) R^2 for 4 R^2 (Gentile 2003).
-"""
+"""The rounds of every task of Predtron."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Protocol
 
 import numpy as np
 
+from rerank.core.checkpoints import State, copy_into
 from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index
-from rerank.data.matrix import Features
-
-Eta = float | Literal["theorem"]
-Variant = Literal["standard", "loss-driven"]
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Features, Sparse
+from rerank.learners.predtron.settings import PositionsName, Variant
+from rerank.learners.rounds import Resumable, Rounds, restore, state_of, visit_orders
+from rerank.models.training import RoundsRecord
+from rerank.native.learners._link import Link
+from rerank.native.learners._weights import Weights
+from rerank.similarity.vectors import VectorKernel
 
 
 @dataclass(frozen=True)
@@ -104,3 +89,179 @@ def radius2(features: Features, offsets: Index, items: Index, by_column: bool) -
                 found = squares.sum()
         largest = max(largest, float(found))
     return largest
+
+
+def dual_norm_of(n_features: int) -> float:
+    """Return q = log p for p features.
+
+    Raises FitError if p is 2 or less: r would not be above 1. From 8 features on r is at most 2, and the
+    bounds of ``steps`` hold.
+    """
+    if n_features <= 2:
+        raise FitError(f"norm=p: found {n_features} features, expected 3 or more; use norm=l2")
+    return math.log(n_features)
+
+
+def linked(theta: Floats, q: float) -> Floats:
+    """Return the gradient of half the squared q-norm of the columns' norms of ``theta``, (p) or (k, p).
+
+    With r = q / (q - 1) in place of q it is the inverse: the theta of weights.
+    """
+    largest = float(np.abs(theta).max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros_like(theta)
+    scaled = theta / largest
+    norms = np.abs(scaled) if theta.ndim == 1 else np.sqrt((scaled**2).sum(axis=0))
+    with np.errstate(under="ignore"):
+        total = float((norms**q).sum())
+        safe = np.where(norms > 0, norms, 1.0)
+        factor = np.where(norms > 0, safe ** (q - 2.0), 0.0) * total ** (2.0 / q - 1.0)
+        out: Floats = largest * (scaled * factor)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """f at the places 1, 2, ..., and what the vector of a ranking of so many items is multiplied by.
+
+    Attributes
+    ----------
+    values
+        f, strictly falling, float64 (longest).
+    scales
+        1 / the norm of the first n values is at n - 1, float64 (longest).
+    """
+
+    values: Floats
+    scales: Floats
+
+    @classmethod
+    def of(cls, name: PositionsName, exponent: float, longest: int) -> Positions:
+        """Return f = -i^exponent ("power") or 1/i ("reciprocal") at up to ``longest`` places, one or more.
+
+        Raises FitError if doubles cannot tell two places apart, or the norm overflows.
+        """
+        places = np.arange(1, longest + 1, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = 1.0 / places if name == "reciprocal" else -(places**exponent)
+            norms = np.sqrt(np.cumsum(values**2))
+            falling = bool(np.all(np.diff(values) < 0))
+        if not (falling and np.isfinite(norms).all()):
+            raise FitError(
+                f"exponent={exponent:g}: -i^exponent is not finite and falling over {longest} places"
+            )
+        return cls(values, 1.0 / norms)
+
+
+def discounts(longest: int, cutoff: int | None) -> Floats:
+    """Return the discounts of nDCG at the places 1, 2, ..., 0 after the cutoff, float64 (longest)."""
+    found: Floats = 1.0 / np.log2(np.arange(2, longest + 2, dtype=np.float64))
+    if cutoff is not None:
+        found[cutoff:] = 0.0
+    return found
+
+
+class KernelItems:
+    """Items, and the columns of a kernel with them.
+
+    Parameters
+    ----------
+    kernel
+        K.
+    items
+        The training items.
+    source
+        Where they came from, for messages.
+    """
+
+    def __init__(self, kernel: VectorKernel, items: Sparse, source: str) -> None:
+        self.kernel, self.items, self.source = kernel, items, source
+        self._known: dict[int, tuple[CandidateLists, Floats]] = {}  # lists are held: no other has their id
+
+    def gram(self) -> Floats:
+        """Return the kernel of all pairs of items, float64 (n, n); raise FitError if it overflows."""
+        gram = self.kernel.columns(self.items, self.items)
+        if not np.isfinite(gram).all():
+            raise FitError(f"{self.source}: the kernel overflows; scale the features (--scaling)")
+        return gram
+
+    def columns(self, lists: CandidateLists) -> Floats:
+        """Return the kernel with the items of ``lists``, float64 (n, n_items); it is computed once."""
+        if id(lists) not in self._known:
+            self._known[id(lists)] = lists, self.kernel.columns(lists.features, self.items)
+        return self._known[id(lists)][1]
+
+
+class RoundSettings(Protocol):
+    """The settings of a learner that its rounds depend on."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def average(self) -> str: ...
+    @property
+    def shuffle(self) -> bool: ...
+    @property
+    def seed(self) -> int: ...
+
+
+class Passes(Resumable, Protocol):
+    """What a task does in its passes.
+
+    Attributes
+    ----------
+    n
+        How many examples there are to visit.
+    """
+
+    @property
+    def n(self) -> int: ...
+
+    def run(self, visits: Index) -> dict[str, float]:
+        """Visit examples; return what the learning curve shows, including ``updates``."""
+        ...
+
+    def reached(self, average: bool) -> Any:
+        """Return the weights now, or their mean over all visits so far, which later visits do not change."""
+        ...
+
+    def score(self, state: Any, lists: CandidateLists) -> Floats:
+        """Return the scores of a state, by which rounds are judged."""
+        ...
+
+
+def run_rounds(settings: RoundSettings, passes: Passes, watch: Rounds) -> tuple[Any, RoundsRecord]:
+    """Return the state that becomes the model, and the record of the rounds.
+
+    Parameters
+    ----------
+    settings
+        Of the learner.
+    passes
+        Of the task; it is visited until a pass makes no update.
+    watch
+        Gets a row for each pass.
+    """
+    orders = visit_orders(passes.n, settings.epochs, settings.shuffle, settings.seed)
+    average = settings.average == "average"
+    for visits in watch.each(orders, settings.epochs, passes, unit="epoch"):
+        counts = passes.run(visits)
+        watch.record(passes.reached(average), passes.score, **counts)
+        if counts["updates"] == 0:
+            break
+    return watch.kept(passes.reached(average), converged=watch.settled)
+
+
+def moved_state(weights: Weights, link: Link | None) -> State:
+    """Return the state of weights and of their link function."""
+    sums = None if link is None else (link.theta.copy(), link.drifted.copy())
+    return {"weights": state_of(weights), "link": sums}
+
+
+def restore_moved(weights: Weights, link: Link | None, state: State) -> None:
+    """Go to what ``moved_state`` returned."""
+    restore(weights, state["weights"])
+    if link is not None:
+        theta, drift = state["link"]
+        copy_into(link.theta, theta)
+        copy_into(link.drifted, drift)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-from pydantic import field_validator, model_validator
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting
@@ -16,14 +15,12 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
-from rerank.learners.preference.fits import Fits, Fitted
-from rerank.learners.preference.items import ItemPairs, equal_items
-from rerank.learners.preference.probability import learnt_scale
+from rerank.learners.preference.fits import Fits, Fitted, ItemPairs, learnt_scale
+from rerank.learners.ranksvm import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.regularization_path import path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.preference import PreferenceModel, tree_names
+from rerank.models.preference import PreferenceModel, equal_items, tree_names
 from rerank.models.training import DataRecord, MinimumRecord
 from rerank.similarity.expression import ItemKernel
 
@@ -89,29 +86,14 @@ class PreferenceSVM(Learner):
     probability: bool = setting(False, "learn probabilities of being the best item of a list")
     probability_folds: int = setting(_FOLDS, "parts of the lists, with probability=true", ge=2)
 
-    @field_validator("kernel")
-    @classmethod
-    def _is_kernel(cls, text: str) -> str:
-        if text != "auto":
-            try:
-                ItemKernel.parse(text)
-            except ConfigError as error:
-                raise ValueError(str(error)) from None
-        return text
-
-    @field_validator("C")
-    @classmethod
-    def _is_strength(cls, strength: float | str) -> float | str:
-        if not isinstance(strength, str) and not 0 < strength < np.inf:
-            raise ValueError(f"C: found {strength:g}, expected more than 0, auto or dev")
-        return strength
-
-    @model_validator(mode="after")
-    def _uses_folds(self) -> Self:
+    def check_values(self) -> None:
+        if self.kernel != "auto":
+            ItemKernel.parse(self.kernel)
+        if not isinstance(self.C, str) and not 0 < self.C < np.inf:
+            raise ConfigError(f"C: found {self.C:g}, expected more than 0, auto or dev")
         if self.probability_folds != _FOLDS and not self.probability:
             found = f"probability_folds={self.probability_folds}"
-            raise ValueError(f"{found}: not used without probability=true")
-        return self
+            raise ConfigError(f"{found}: not used without probability=true")
 
     @property
     def chooses_on_dev(self) -> bool:

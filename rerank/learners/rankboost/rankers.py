@@ -1,13 +1,21 @@
-"""The weak rankers of RankBoost: the thresholds of every feature, and features themselves."""
+"""The weak rankers of RankBoost: thresholds of every feature, and features themselves.
+
+The items of each feature are grouped by its thresholds once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
 from rerank.core.types import Bytes, Floats, Index, Ints
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.matrix import Features
+from rerank.native.learners import _rankboost_groups
 from rerank.native.learners._rankboost import Search
 
 TIE = 1e-10  # gains that differ by less are tied: they are sums in different orders
@@ -196,3 +204,212 @@ class WeakRankers:
         present = np.zeros(self.n, dtype=bool)
         present[self.items[entries]] = True
         return np.flatnonzero(~present)
+
+
+Spacing = Literal["quantile", "width"]
+LOWEST = -float(np.finfo(np.float64).max)  # every value that is not missing passes it
+
+
+def cuts(values: Floats, zeros: int, number: int | None, spacing: Spacing) -> Floats:
+    """Return thresholds of one feature that tell at least two of its values apart, rising.
+
+    A value passes a threshold t if it is t or more. Thresholds of equal width are RankLib's: the first is the
+    largest value, each further one lies a ``number``-th of the range below, and a value passes if it is
+    larger. So the next larger number is returned, and the first is left out, as no value passes it.
+
+    Parameters
+    ----------
+    values
+        The stored values in rising order, float64 (n), without NaN.
+    zeros
+        How many items have no stored value: their value is 0.
+    number
+        The most thresholds; None = one at each value but the smallest.
+    spacing
+        quantile: of a feature with more than ``number`` + 1 values, at quantiles of those above the smallest.
+        width: of any feature.
+    """
+    stored = values
+    if zeros:
+        values = np.insert(values, np.searchsorted(values, 0.0), 0.0)
+    if len(values) == 0 or values[0] == values[-1]:
+        return np.empty(0)
+    if spacing == "width" and number is not None:
+        found = _equal_widths(float(values[0]), float(values[-1]), number)
+        return found[found > values[0]]
+    found = values[1:][values[1:] != values[:-1]]
+    if number is not None and len(found) > number:
+        found = np.unique(_quantiles(stored, zeros, float(values[0]), number))
+    return found
+
+
+def _quantiles(stored: Floats, zeros: int, least: float, number: int) -> Floats:
+    """Values at quantiles of those above the least one, among which so many zeros are not stored."""
+    above = stored[np.searchsorted(stored, least, side="right") :]
+    between = zeros if least < 0 else 0
+    negative = int(np.searchsorted(above, 0.0))
+    place = np.arange(number) * (len(above) + between) // number
+    source = np.where(place < negative, place, np.maximum(place - between, 0))
+    found = above[np.minimum(source, len(above) - 1)]
+    return np.where((place >= negative) & (place < negative + between), 0.0, found)
+
+
+def _equal_widths(low: float, high: float, number: int) -> Floats:
+    """Thresholds from below the largest value down."""
+    width = (
+        2.0 * (high / (2 * number) - low / (2 * number)) if high - low == np.inf else (high - low) / number
+    )
+    found, at = [], high
+    for _ in range(number - 1):
+        at -= width
+        found.append(np.nextafter(at, np.inf))
+    return np.unique(found)
+
+
+Weak = Literal["stumps", "raw", "both"]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How weak rankers are made from features.
+
+    Attributes
+    ----------
+    number, spacing
+        Of thresholds; see ``cuts``.
+    weak
+        Thresholds, features themselves, or both.
+    """
+
+    number: int | None = None
+    spacing: Spacing = "quantile"
+    weak: Weak = "stumps"
+
+
+def weak_rankers(features: Features, n: int, grouping: Grouping) -> WeakRankers:
+    """Return the weak rankers of features.
+
+    Parameters
+    ----------
+    features
+        The features of the n items in pairs, then those of other items, which count for thresholds and ranges
+        only.
+    n
+        The number of items in pairs.
+    grouping
+        How they are made.
+    """
+    columns = list(_columns(features, n, grouping))
+    groups = offsets_of([len(column.sizes) for column in columns])
+    rest = np.array([column.rest for column in columns], dtype=np.int64)
+    return WeakRankers(
+        feature=np.array([column.feature for column in columns], dtype=np.int32),
+        missing=np.array([column.missing for column in columns], dtype=np.uint8),
+        groups=groups,
+        rest=groups[:-1] + rest,
+        bounds=offsets_of(_joined([column.sizes for column in columns], np.int64)),
+        items=_joined([column.items for column in columns], np.int32),
+        at=_joined([column.at for column in columns], np.float64),
+        raw=None if grouping.weak == "stumps" else _raw_rankers([column.raw for column in columns]),
+        n=n,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Raw:
+    """One feature itself; see ``RawRankers``."""
+
+    items: Ints
+    values: Floats
+    others: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+
+_NOT_RAW = _Raw(np.empty(0, dtype=np.int32), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The weak rankers of one feature; see ``WeakRankers``."""
+
+    feature: int
+    missing: bool
+    rest: int
+    sizes: Index
+    items: Ints
+    at: Floats
+    raw: _Raw
+
+
+def _raw_rankers(columns: list[_Raw]) -> RawRankers:
+    return RawRankers(
+        offsets_of([len(column.items) for column in columns]),
+        _joined([column.items for column in columns], np.int32),
+        _joined([column.values for column in columns], np.float64),
+        np.array([column.others for column in columns]),
+        np.array([column.low for column in columns]),
+        np.array([column.high for column in columns]),
+    )
+
+
+def _joined(parts: list[Any], dtype: Any) -> Any:
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
+
+
+def _columns(features: Features, n: int, grouping: Grouping) -> Iterator[_Column]:
+    """The features that have a weak ranker."""
+    weak = grouping.weak
+    for j, (rows, values) in enumerate(features.by_column()):
+        items = np.arange(len(values), dtype=np.int32) if rows is None else rows
+        order = np.argsort(values)  # NaN is last
+        rising = values[order]
+        rising = rising[: np.searchsorted(rising, np.nan)]
+        zeros = features.n_items - len(values)
+        at = (
+            np.empty(0) if weak == "raw" else cuts(rising, zeros, grouping.number, grouping.spacing) + 0.0
+        )  # -0 is 0
+        inside = int(np.searchsorted(items, n))
+        missing = bool(np.isnan(values[:inside]).any())
+        raw = _NOT_RAW if weak == "stumps" else _raw(items[:inside], values[:inside], rising, zeros)
+        if len(at) or missing or len(raw.items):
+            yield _grouped(j, items[:inside], values, order, n, at, weak != "raw", missing, raw)
+
+
+def _grouped(
+    j: int,
+    items: Ints,
+    values: Floats,
+    order: Index,
+    n: int,
+    at: Floats,
+    present: bool,
+    missing: bool,
+    raw: _Raw,
+) -> _Column:
+    """The items of a feature, in groups by its thresholds."""
+    m = len(at)
+    group, sizes = np.empty(len(items), dtype=np.int32), np.zeros(m + 2, dtype=np.int64)
+    _rankboost_groups.groups_of(values, order, at, group, sizes)
+    of_zero = m - int(np.searchsorted(at, 0.0, side="right"))
+    rest = int(np.argmax(sizes)) if len(items) == n else of_zero
+    sizes[rest] = 0
+    bounds = offsets_of(sizes)
+    entries = np.empty(bounds[-1], dtype=np.int32)
+    _rankboost_groups.gather(items, group, rest, bounds[:-1], entries)
+    limits = np.concatenate([at[::-1], [LOWEST if present and missing else np.nan, np.nan]])
+    return _Column(j, missing, rest, sizes, entries, limits, raw)
+
+
+def _raw(items: Ints, values: Floats, rising: Floats, zeros: int) -> _Raw:
+    """The feature scaled into [0, 1]; no raw ranker if its range or the inverse of it overflows."""
+    if len(rising) == 0:
+        return _NOT_RAW
+    low, high = (min(rising[0], 0.0), max(rising[-1], 0.0)) if zeros else (rising[0], rising[-1])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        if not np.isfinite(1.0 / (high - low)) or high - low == np.inf:
+            return _NOT_RAW
+        others = -low / (high - low) if zeros else 0.0
+        scaled = np.nan_to_num((values - low) / (high - low), nan=0.0) - others
+    some = np.flatnonzero(scaled != 0)
+    return _Raw(items[some], scaled[some], others, float(low), float(high))

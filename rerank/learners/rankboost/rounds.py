@@ -1,4 +1,4 @@
-"""The rounds of RankBoost over any distribution over pairs."""
+"""The rounds of RankBoost, and distributions over pairs, stored or not."""
 
 from __future__ import annotations
 
@@ -8,8 +8,153 @@ from typing import Literal, Protocol
 import numpy as np
 
 from rerank.core import checkpoints, progress
-from rerank.core.types import Floats
+from rerank.core.types import Floats, Index, Ints
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.pairs import Pairs
 from rerank.learners.rankboost.rankers import Choice, WeakRankers
+from rerank.models.stumps import StumpModel
+from rerank.native.data import _pairs
+from rerank.native.learners import _rankboost_explicit
+from rerank.native.learners._rankboost import RangePairs
+
+_RANGE = (1e-100, 1e100)  # of sums; shares that vanish beside one within it do not count
+
+
+class ExplicitPairs:
+    """A distribution over stored pairs of n items.
+
+    Each pair has a weight D, which a weak ranker h with the step a multiplies by
+    exp(-c * a * (h(better) - h(worse))). In RankBoost the cost c is 1. In AdaCost a pair has two costs: one
+    counts if h and the sign of the step put the better item first, the other if they put it last.
+
+    A round takes time for each pair, but an exponential only for pairs whose two items have different h.
+
+    Parameters
+    ----------
+    better, worse : int64 (n_pairs)
+        Positions of items.
+    n
+        The number of items.
+    weights : float64 (n_pairs)
+        The initial distribution times any constant; not negative and not all 0.
+    costs : float64 (2, n_pairs), optional
+        The costs of pairs that are put right, and of those that are put wrong; None = 1.
+
+    Notes
+    -----
+    The weak ranker and its step are those of RankBoost for D, whatever the costs: costs change D alone, as
+    in Duh's Algorithm 7. Fan et al. instead choose both by r = the sum of D * u with u = c * (h(better) -
+    h(worse)), as the sum of D * exp(-a * u) is at most sqrt(1 - r^2) at their step. With the costs
+    0.5 - 0.5 * w of pairs that are put right and 0.5 + 0.5 * w of those put wrong, that r is half of
+    RankBoost's less half of the sum of D * w over all pairs that h tells apart. It is 0 or less for every h
+    if all w are 1, so that no round would be taken; and which h has the largest cannot be told from sums
+    over items.
+
+    References
+    ----------
+    Fan, Stolfo, Zhang, Chan: AdaCost: Misclassification cost-sensitive boosting. ICML 1999.
+    Duh: Learning to rank with partially-labeled data. University of Washington, 2009, section 6.1.
+    """
+
+    def __init__(
+        self, better: Index, worse: Index, n: int, weights: Floats, costs: Floats | None = None
+    ) -> None:
+        self.costs = None if costs is None else np.ascontiguousarray(costs, dtype=np.float64)
+        self._pairs = np.array([better, worse], dtype=np.int32)
+        with np.errstate(divide="ignore"):
+            self._logs: Floats = np.log(weights)
+        self._sums = np.empty((2, n))
+        self._centre()
+
+    def _centre(self) -> None:
+        """Compute all shares anew, with the factor by which the largest is 1."""
+        self._reference = float(self._logs.max())
+        self._shares: Floats = np.exp(self._logs - self._reference)
+        self._total = self._moved(np.zeros(self._sums.shape[1]), 0.0)
+
+    def _moved(self, h: Floats, step: float) -> float:
+        """Change the weights of pairs, and return the sum of shares."""
+        found: float = _rankboost_explicit.advance(
+            self._pairs, h, step, self.costs, self._logs, self._shares, self._reference, self._sums
+        )
+        return found
+
+    def potentials(self) -> tuple[Floats, float]:
+        """Return the potentials of items, and the log of the sum of weights.
+
+        The potential of an item, in float64 (n), is the share of the weights of the pairs that it must win
+        less that of those that it must lose.
+        """
+        out: Floats = (self._sums[0] - self._sums[1]) / self._total
+        return out, self._reference + float(np.log(self._total))
+
+    def split(self, h: Floats) -> tuple[float, float]:
+        """Return the share of the pairs that a binary h (n) puts right, and of those that it puts wrong."""
+        right, wrong = _rankboost_explicit.split(self._pairs, h, self._shares)
+        return right / self._total, wrong / self._total
+
+    def advance(self, h: Floats, step: float) -> None:
+        """Multiply the weights of pairs for a weak ranker with values h (n)."""
+        self._total = self._moved(h, step)
+        if not _RANGE[0] < self._total < _RANGE[1]:
+            self._centre()
+
+
+class PairRanges:
+    """The distribution of ``ExplicitPairs`` without costs, over ranges of items in the order of labels.
+
+    Time and memory grow as the number of items. Weights are those of the scores F: D is proportional to
+    w * exp(F(worse) - F(better)), with the weight w of the list.
+
+    Parameters
+    ----------
+    pairs
+        Which items must beat which.
+    weights : float64 (n_lists)
+        The initial weight of each pair of a list, times any constant; not negative and not all 0.
+    reverse
+        The worse item of each pair must beat the better one.
+    """
+
+    def __init__(self, pairs: Pairs, weights: Floats, *, reverse: bool = False) -> None:
+        with np.errstate(divide="ignore"):
+            logs = np.log(weights)
+        ranges = ranges_of(pairs)
+        if reverse:
+            ranges = np.ascontiguousarray(ranges[[2, 3, 0, 1]])
+        self._native = RangePairs(pairs.offsets, ranges, logs)
+        self._scores: Floats = self._native.scores
+
+    def potentials(self) -> tuple[Floats, float]:
+        """Return the potentials of items, and the log of the sum of weights; see ``ExplicitPairs``."""
+        out = np.empty(len(self._scores))
+        total: float = self._native.potentials(out)
+        return out, total
+
+    def split(self, h: Floats) -> tuple[float, float]:
+        """Return the share of pairs that a binary h puts right, and of those that it puts wrong."""
+        found: tuple[float, float] = self._native.split(h)
+        return found
+
+    def advance(self, h: Floats, step: float) -> None:
+        """Multiply the weights of pairs for a weak ranker with values h (n)."""
+        self._scores += step * h
+
+
+def ranges_of(pairs: Pairs) -> Ints:
+    """Return the positions in its list that each item must beat, and those that must beat it.
+
+    Rows are the first position and that after the last one, of either kind: int32 (4, n_items).
+    """
+    sizes = np.diff(pairs.offsets)
+    position = np.arange(len(pairs.items)) - np.repeat(pairs.offsets[:-1], sizes).astype(np.float64)
+    out = np.empty((4, len(pairs.items)), dtype=np.int32)
+    out[0], out[1] = pairs.start, pairs.stop
+    _pairs.first_beyond(pairs.stop.astype(np.float64), pairs.offsets, position, out[2])
+    _pairs.first_beyond(pairs.start.astype(np.float64), pairs.offsets, position, out[3])
+    return out
+
 
 Step = Literal["bound", "exact"]
 _UNIT = 2.0**-30
@@ -152,3 +297,48 @@ def _resumed(place: checkpoints.Place | None) -> tuple[Run, bool]:
         if not len(choices) == len(steps) == len(log_loss):
             raise ValueError
         return Run(choices, steps, log_loss, bool(state["converged"])), bool(state["ended"])
+
+
+class RoundScores:
+    """The scores of sets of lists after each round of a model; rounds must be asked for in rising order.
+
+    Parameters
+    ----------
+    model
+        All rounds. Its weights are not added.
+    """
+
+    def __init__(self, model: StumpModel) -> None:
+        self.model = model
+        self._parts: dict[int, _Part] = {}
+
+    def __call__(self, rounds: int, lists: CandidateLists) -> Floats:
+        """Return the scores of lists after so many rounds, float64 (n_items)."""
+        part = self._parts.setdefault(id(lists), _Part(lists, self.model))
+        for r in range(part.done, rounds):
+            rows, values = part.column(int(self.model.feature[r]))
+            part.scores[rows] += self.model.added(r, values)
+        part.done = rounds
+        return part.scores.copy()
+
+
+class _Part:
+    """One set of lists: its scores after ``done`` rounds, and the columns that the rounds use."""
+
+    def __init__(self, lists: CandidateLists, model: StumpModel) -> None:
+        self.lists = lists  # held, so that no other set gets its id
+        self.scores = np.zeros(lists.n_items)
+        self.done = 0
+        self._columns: dict[int, tuple[Ints, Floats]] = {}
+        if not isinstance(lists.features, Dense):
+            used = np.unique(model.feature)
+            places = np.full(lists.n_features, -1, dtype=np.int64)
+            places[used] = np.arange(len(used))
+            columns = lists.features.select(places, len(used)).by_column()
+            for j, (rows, values) in zip(used.tolist(), columns, strict=True):
+                every = np.arange(lists.n_items, dtype=np.int32)
+                self._columns[j] = every if rows is None else rows, values
+
+    def column(self, j: int) -> tuple[Ints | slice, Floats]:
+        """Return the items that may have another value than 0 of a feature, and their values."""
+        return self._columns.get(j) or (slice(None), self.lists.features.column(j))

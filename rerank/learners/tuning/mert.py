@@ -16,10 +16,10 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.tuning.line_problem import LineProblem
-from rerank.learners.tuning.line_search import Climb
-from rerank.learners.tuning.restarts import (
+from rerank.learners.tuning.line_search import (
+    Climb,
     End,
+    LineProblem,
     best_first,
     dev_value,
     kept_end,
@@ -88,10 +88,8 @@ class Mert(Learner):
     )
     init: Init = setting("auto", INIT_HELP)
     passes: int = setting(100, "most passes over the directions in each climb", ge=1)
-    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0, allow_inf_nan=False)
-    l2: float = setting(
-        0.0, "weight of the penalty on the distance from the initial weights", ge=0, allow_inf_nan=False
-    )
+    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0)
+    l2: float = setting(0.0, "weight of the penalty on the distance from the initial weights", ge=0)
     average: int = setting(
         1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
-from rerank.learners.weight_state import restore, state_of
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.data._matrix import Difference
@@ -55,7 +54,8 @@ class Mira(Learner):
     needs_labels = False
     needs_judge = True
     needs_selecting = True
-    in_rounds = True
+    iterates = "epochs"
+    renamed: ClassVar = {"rounds": "epochs"}
     resumable = True
     accepts_initial = True
     accepts_list_weights = True
@@ -68,13 +68,12 @@ class Mira(Learner):
         0.01,
         "largest step; 0.01 suits features as decoders write them, scaled ones (zscore) need about 1",
         gt=0,
-        allow_inf_nan=False,
     )
     decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
-    rounds: int = setting(60, "number of passes over the lists", ge=1)
+    epochs: int = setting(60, "number of epochs", ge=1)
     init: Init = setting("auto", INIT_HELP)
     keep: Keep = setting("train", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
@@ -91,8 +90,8 @@ class Mira(Learner):
         watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
         n = len(visited)
-        orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(self.rounds))
-        for order in watch.each(orders, self.rounds, state):
+        orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(self.epochs))
+        for order in watch.each(orders, self.epochs, state, unit="epoch"):
             done, loss = state.run(visited[order])
             watch.record(state.mean(), linear_scores, updates=done, loss=loss / len(visited))
         if not any(row["updates"] for row in watch.curve):
@@ -166,7 +165,7 @@ class _State:
         self.caps = caps
         self.matrix = lists.features.matrix()
         rows = np.arange(lists.n_items, dtype=np.int64)
-        most = number_by_list(self.matrix, lists.features, lists.offsets, rows, learner.rounds)
+        most = number_by_list(self.matrix, lists.features, lists.offsets, rows, learner.epochs)
         self.weights = Weights(weights, most)
         self.step = Difference(self.matrix)
         self.worths = _mira.Worths(

@@ -57,9 +57,8 @@ class Pro(Learner):
         None,
         "least difference of labels; 5 points of sBLEU in the paper; none = 0.05 of the labels' range",
         ge=0,
-        allow_inf_nan=False,
     )
-    l2: float = setting(0.25, "weight of the penalty", ge=0, allow_inf_nan=False)
+    l2: float = setting(0.25, "weight of the penalty", ge=0)
     init: Init = setting(
         "auto",
         "w0, which the penalty prefers: given (with --init), base (they reproduce the first stage's scores), "

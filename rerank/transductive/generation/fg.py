@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-import pydantic
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.records import read_json
@@ -16,7 +15,7 @@ from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.discriminant.discriminants import discriminant_vectors
+from rerank.learners.discriminants import discriminant_vectors
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
@@ -137,11 +136,10 @@ class FeatureGeneration(KernelFeatures, Transductive):
         "its own, for one ranker of all lists (own)",
     )
 
-    @pydantic.model_validator(mode="after")
-    def _project_fits(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         if self.project == "own" and self.abstain != "none":
-            raise ValueError("abstain is for project=test: project=own makes one ranker for all lists")
-        return self
+            raise ConfigError("abstain is for project=test: project=own makes one ranker for all lists")
 
     def adapter(self, lists: CandidateLists) -> Generation:
         return Generation(self.kernel_features, self.base_learner, lists, self.lda)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
-import pydantic
 
 from rerank.core import memory
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats, Index
 from rerank.transductive.generation.item_kernels import (
@@ -53,23 +51,22 @@ class KernelFeatures(Settings):
         "squared", "gaussian: exp(-d^2 / 2 S^2) (squared), or as the thesis prints it exp(-d / 2 S) (printed)"
     )
 
-    @pydantic.model_validator(mode="after")
-    def _kernels_fit(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         kernels = self.item_kernels
         known = [(kernel.kind, kernel.number) for kernel in kernels]
         for i, kernel in enumerate(kernels):
             if known[i] in known[:i]:
-                raise ValueError(f"kernels: found {kernel.name} twice")
+                raise ConfigError(f"kernels: found {kernel.name} twice")
         for name, kind in (("neighbours", "diffusion"), ("gaussian", "gaussian")):
-            given = getattr(self, name) != KernelFeatures.model_fields[name].default
+            given = getattr(self, name) != KernelFeatures.settings[name].default
             if given and kind not in {kernel.kind for kernel in kernels}:
-                raise ValueError(f"{name} is for {kind} kernels: found kernels {self.kernels}")
-        return self
+                raise ConfigError(f"{name} is for {kind} kernels: found kernels {self.kernels}")
 
     @property
     def kernel_features(self) -> KernelFeatures:
         """These settings alone, without those of a learner that has others as well."""
-        return KernelFeatures(**{name: getattr(self, name) for name in KernelFeatures.model_fields})
+        return KernelFeatures(**{name: getattr(self, name) for name in KernelFeatures.settings})
 
     @property
     def item_kernels(self) -> list[ItemKernel]:

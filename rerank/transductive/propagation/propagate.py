@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from pydantic import Field
 
 from rerank.core.errors import DataError, FitError
 from rerank.core.records import Record
@@ -18,7 +17,7 @@ from rerank.data.judge import label_judge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.svm.ranksvm import RankSVM
+from rerank.learners.ranksvm import RankSVM
 from rerank.models.base import CHEATING, MODELS, Arrays, Model, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
@@ -38,6 +37,7 @@ from rerank.transductive.propagation.settings import (
 
 _SOURCE = "training lists"
 _LEARNER = "propagate"
+_LONGEST_REASON = 1000
 
 
 @LEARNERS.register("propagate", "ranker-propagation")
@@ -126,7 +126,11 @@ class _MethodRecord(Record):
     """The settings of the learner, and every reason why a list trained no ranker, the first one empty."""
 
     settings: dict[str, Any]
-    reasons: tuple[Annotated[str, Field(max_length=1000)], ...]
+    reasons: tuple[str, ...]
+
+    def check_values(self) -> None:
+        if max(map(len, self.reasons), default=0) > _LONGEST_REASON:
+            raise DataError(f"reasons: found a longer one than {_LONGEST_REASON} characters")
 
 
 @MODELS.register("propagation")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import pydantic
 
 from rerank.core import memory
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.settings import setting, value_text
 from rerank.core.text import count
 from rerank.core.types import Floats, Mask
@@ -20,7 +19,7 @@ from rerank.data.judge import filled_labels, label_judge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import Learner
 from rerank.learners.meta_learner import Base, MetaLearner
-from rerank.learners.tuning.restarts import shrunk, unit_vector
+from rerank.learners.tuning.line_search import shrunk, unit_vector
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.native.data._matrix import Difference
@@ -34,6 +33,12 @@ _OF_GRAPH = ("kernel", *_OF_KERNELS, "neighbours", "graph", "drop_below", "form"
 Norm = Literal["l2", "l1", "none"]
 _ZERO = "weights are 0"
 _EXPECTED = ("", "no labels", "one item", "no pair", "equal items", _ZERO)  # others are the learner's
+
+
+def _no_truth_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"neighbours: found {value_text(value)}, expected all or a number of at least 1")
+    return value
 
 
 class PropagationSettings(MetaLearner):
@@ -52,7 +57,9 @@ class PropagationSettings(MetaLearner):
     components: int = setting(5, "principal axes of each list; not for kernel=bhattacharyya", ge=1)
     ridge: float = setting(0.01, "kernel=bhattacharyya: added to the variance of each feature", gt=0)
     neighbours: Literal["all"] | int = setting(
-        10, "each list has edges to so many nearest lists, or to all; form=inductive: rankers that are merged"
+        10,
+        "each list has edges to so many nearest lists, or to all; form=inductive: rankers that are merged",
+        parse=_no_truth_value,
     )
     graph: Literal["union", "mutual"] = setting(
         "union", "edge between two lists if one is a neighbour of the other, or (mutual) both of each other"
@@ -78,18 +85,11 @@ class PropagationSettings(MetaLearner):
     )
     seed: int = setting(1, "seed of control=random, and of the base learner unless it has its own", ge=0)
 
-    @pydantic.field_validator("neighbours", mode="before")
-    @classmethod
-    def _no_truth_value(cls, value: Any) -> Any:
-        if isinstance(value, bool):  # which pydantic takes for 0 or 1
-            raise ValueError(f"neighbours: found {value_text(value)}, expected all or a number of at least 1")
-        return value
-
-    @pydantic.model_validator(mode="after")
-    def _fit_together(self) -> Self:
+    def check_values(self) -> None:
+        super().check_values()
         if self.neighbours != "all" and self.neighbours < 1:
-            raise ValueError(f"neighbours: found {self.neighbours}, expected all or a number of at least 1")
-        own = KERNELS.get(self.kernel).model_fields
+            raise ConfigError(f"neighbours: found {self.neighbours}, expected all or a number of at least 1")
+        own = KERNELS.get(self.kernel).settings
         if self.control != "none":
             self._refuse(_OF_GRAPH, f"control={self.control} uses no graph")
         others = [name for name in _OF_KERNELS if name not in own]
@@ -98,14 +98,13 @@ class PropagationSettings(MetaLearner):
             self._refuse(["merge"], "only form=inductive merges rankings")
         if self.neighbours == "all":
             self._refuse(["graph"], "neighbours=all has all edges")
-        return self
 
     def _refuse(self, names: Sequence[str], why: str) -> None:
-        """Raise ValueError if one of the settings has another value than its default."""
+        """Raise ConfigError if one of the settings has another value than its default."""
         for name in names:
             value = getattr(self, name)
-            if value != type(self).model_fields[name].default:
-                raise ValueError(f"{name}={value_text(value)} would have no effect: {why}")
+            if value != type(self).settings[name].default:
+                raise ConfigError(f"{name}={value_text(value)} would have no effect: {why}")
 
     @property
     def cheats(self) -> bool:
@@ -115,7 +114,7 @@ class PropagationSettings(MetaLearner):
     def list_kernel(self) -> Kernel:
         """The kernel with its settings."""
         kind = KERNELS.get(self.kernel)
-        return kind(**{name: getattr(self, name) for name in _OF_KERNELS if name in kind.model_fields})
+        return kind(**{name: getattr(self, name) for name in _OF_KERNELS if name in kind.settings})
 
     def _why_no_base(self, base: Learner) -> str:
         return super()._why_no_base(base) or why_no_rankers(base)

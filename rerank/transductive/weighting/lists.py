@@ -23,7 +23,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pydantic
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
@@ -70,6 +69,13 @@ class WeighedLists:
     figures: dict[str, float]
 
 
+def _split(value: object) -> object:
+    """Widths of one text, or of one number."""
+    if isinstance(value, str):
+        return tuple(value.split(","))
+    return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 class ListWeighting(Settings):
     """Settings of the importance weights of lists."""
 
@@ -88,6 +94,7 @@ class ListWeighting(Settings):
         WIDTHS,
         "basis=gaussian: widths to choose from, with commas, in units of the median distance of the lists to "
         "be ranked",
+        parse=_split,
     )
     folds: int = setting(
         FOLDS,
@@ -95,22 +102,14 @@ class ListWeighting(Settings):
         ge=2,
     )
 
-    @pydantic.field_validator("widths", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(value.split(","))
-        return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-    @pydantic.model_validator(mode="after")
-    def _fits_together(self) -> ListWeighting:
+    def check_values(self) -> None:
+        super().check_values()
         self.kernel_on_lists  # noqa: B018 (it checks the kernel's own settings)
         if not self.widths or min(self.widths) <= 0:
-            raise ValueError(f"widths: found {list(self.widths)}, expected numbers above 0")
-        given = sorted({"widths", "folds"} & self.model_fields_set) if self.basis == "kernel" else []
-        if given and getattr(self, given[0]) != type(self).model_fields[given[0]].default:
-            raise ValueError(f"{given[0]} is for basis=gaussian: found basis=kernel, which has no width")
-        return self
+            raise ConfigError(f"widths: found {list(self.widths)}, expected numbers above 0")
+        given = sorted({"widths", "folds"} & self.settings_given) if self.basis == "kernel" else []
+        if given and getattr(self, given[0]) != type(self).settings[given[0]].default:
+            raise ConfigError(f"{given[0]} is for basis=gaussian: found basis=kernel, which has no width")
 
     @property
     def kernel_on_lists(self) -> Kernel:

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import pydantic
 
 from rerank.core import memory
+from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.pairs import Pairs
@@ -78,24 +78,19 @@ class PairWeights(Settings):
     widths: tuple[float, ...] = setting(
         WIDTHS,
         "widths of Gaussians to choose from, with commas, in units of the median distance of differences",
+        parse=lambda value: tuple(value.split(",")) if isinstance(value, str) else value,
     )
     folds: int = setting(FOLDS, "parts of the differences; each is left out once to choose the width", ge=2)
     samples: Literal["all"] | int = setting(
         5000, "differences of the list in the likelihood, at most; more are drawn from"
     )
 
-    @pydantic.field_validator("widths", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(value.split(",")) if isinstance(value, str) else value
-
-    @pydantic.model_validator(mode="after")
-    def _numbers_fit(self) -> PairWeights:
+    def check_values(self) -> None:
+        super().check_values()
         if not self.widths or min(self.widths) <= 0:
-            raise ValueError(f"widths: found {list(self.widths)}, expected numbers above 0")
+            raise ConfigError(f"widths: found {list(self.widths)}, expected numbers above 0")
         if self.samples != "all" and self.samples < 2:
-            raise ValueError(f"samples: found {self.samples}, expected all or a number of at least 2")
-        return self
+            raise ConfigError(f"samples: found {self.samples}, expected all or a number of at least 2")
 
     def fit_inputs(self, weights: Floats) -> dict[str, Any]:
         """Return weights of pairs as the argument of ``Basis.fit`` that ``use`` asks for."""

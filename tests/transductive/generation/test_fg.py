@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import ConfigError, DataError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.learners.base import LEARNERS
-from rerank.learners.discriminant.discriminants import discriminant_vectors
+from rerank.learners.discriminants import discriminant_vectors
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
 from rerank.training.train import fit
@@ -24,7 +24,7 @@ BASES = {
     "rankboost": QUICK,
     "raw": {"name": "rankboost", "rounds": 5, "weak": "raw"},
     "ranksvm": {"name": "ranksvm"},
-    "perceptron": {"name": "perceptron", "rounds": 2},
+    "perceptron": {"name": "perceptron", "epochs": 2},
 }
 
 

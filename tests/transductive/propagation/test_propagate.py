@@ -11,9 +11,9 @@ from reference.make import LAYOUTS
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists, without_labels
-from rerank.experiment.importance import standardised_weights
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
+from rerank.models.importance import standardised_weights
 from rerank.models.linear import LinearModel
 from rerank.training.train import fit
 from rerank.transductive.propagation.ranked import merge_sets

@@ -1,1 +1,0 @@
-"""Linear discriminants of labels: Fisher's, and RankLDA, which respects their order."""

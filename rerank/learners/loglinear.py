@@ -1,0 +1,376 @@
+"""Log-linear models: the conditional probability of the best item of each list; ListNet."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.settings import setting
+from rerank.core.types import Floats, Index, Mask
+from rerank.core.workers.parallel import each
+from rerank.data.blocks import bundle, worth_bundling
+from rerank.data.first_best import best_items
+from rerank.data.judge import value_of
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Features
+from rerank.data.pairs import PairRelation, make_pairs
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.deterministic import list_blocks
+from rerank.learners.initial import initial_weights
+from rerank.learners.minimise import Minimum, Objective, Penalty, minimise
+from rerank.learners.penalised import Convex, Penalised
+from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
+from rerank.learners.rounds import Rounds
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.models.training import DataRecord, MinimumRecord
+from rerank.native.learners._loglinear import ListBlock, log_loss
+
+
+@dataclass(frozen=True, eq=False)
+class TargetLists:
+    """Lists and the probability that each item should have.
+
+    Attributes
+    ----------
+    offsets, items
+        int64 (n_lists + 1) and (n_items): the rows of each list.
+    target
+        float64 (n_items), of sum 1 in each list; with ``marginal`` 1 or 0: whether it may be the choice.
+    weight
+        float64 (n_lists): the weight of each list.
+    marginal
+        Whether the loss is that of the summed probability of the targets.
+    """
+
+    offsets: Index
+    items: Index
+    target: Floats
+    weight: Floats
+    marginal: bool = False
+
+
+class LogLoss:
+    """The sum over lists of weight * -sum(target * log P), and its gradient.
+
+    With ``marginal`` it is the sum of weight * -log sum(target * P). P is the softmax of the scores w·x of a
+    list. Lists are divided into blocks, and the blocks' sums are added in their order, so that results have
+    the same bits on any number of threads.
+
+    Parameters
+    ----------
+    features
+        Of all items, of any layout.
+    lists
+        Lists with their targets.
+    """
+
+    def __init__(self, features: Features, lists: TargetLists) -> None:
+        offsets, d = lists.offsets, features.n_features
+        matrix = None if worth_bundling(features, offsets, lists.items) else features.matrix()
+
+        def block(first: int, last: int) -> ListBlock:
+            low, high = offsets[first], offsets[last]
+            of, items = offsets[first : last + 1] - low, lists.items[low:high]
+            aims = (lists.target[low:high], lists.weight[first:last], lists.marginal)
+            if matrix is not None:
+                return ListBlock(matrix, of, items, *aims)
+            found = bundle(features, of, items)
+            return ListBlock(found.matrix, of, None, *aims, found.members, found.starts, found.n_entries)
+
+        tasks = list_blocks(offsets, d)
+        self._blocks = each(block, tasks, threads=True)
+        self._gradients = np.empty((len(tasks), d))
+
+    def __call__(self, w: Floats) -> tuple[float, Floats]:
+        """Return the loss at w (n_features) and its gradient, a new array."""
+        tasks = [(block, w, out) for block, out in zip(self._blocks, self._gradients, strict=True)]
+        losses = each(log_loss, tasks, threads=True)
+        gradient = self._gradients[0].copy()
+        for more in self._gradients[1:]:
+            gradient += more
+        return float(sum(losses)), gradient
+
+
+Targets = Literal["best", "tied", "any", "soft"]
+
+
+def target_lists(
+    lists: CandidateLists, targets: Targets, sharpness: float, list_weights: Floats | None
+) -> TargetLists:
+    """Return the judged items of the lists that have two different labels, with their targets.
+
+    Parameters
+    ----------
+    lists
+        Lists with labels.
+    targets
+        best: the item with the largest label, among several the one with the largest base score, then the
+        first one, has probability 1. tied: all items with the largest label share it. any: they may share
+        it in any way. soft: it is proportional to exp(sharpness * label).
+    sharpness
+        Of soft targets.
+    list_weights
+        float64 (n_lists), None = 1.
+
+    Raises
+    ------
+    FitError
+        If no list has two different labels, or the weights are not finite numbers of 0 or more.
+    """
+    pairs = make_pairs(lists, PairRelation())
+    if pairs.n_lists == 0:
+        raise FitError(f"{lists.source}: no list has two different labels")
+    assert lists.labels is not None
+    starts, sizes = pairs.offsets[:-1], np.diff(pairs.offsets)
+    if targets == "soft":
+        labels = lists.labels[pairs.items]  # the largest ones come first
+        with np.errstate(over="ignore"):  # a gap of labels that overflows has no share
+            target = np.exp(sharpness * (labels - np.repeat(labels[starts], sizes)))
+    elif targets == "best":
+        best = best_items(lists)[pairs.lists]
+        target = (pairs.items == np.repeat(best, sizes)).astype(np.float64)
+    else:
+        target = (pairs.rank == 1).astype(np.float64)
+    if targets != "any":
+        target /= np.repeat(np.add.reduceat(target, starts), sizes)
+    weight = checked_list_weights(list_weights, lists)[pairs.lists]
+    if not weight.any():
+        raise FitError(f"{lists.source}: every list with two different labels has weight 0")
+    return TargetLists(pairs.offsets, pairs.items, target, weight, targets == "any")
+
+
+PRIORS = tuple(10.0 ** (k / 2) for k in range(6, -7, -1))  # 1000 to 0.001, two for each factor of ten
+_SHARPNESS = 50.0  # of soft targets, for labels whose range is 1
+_SHARPEST = 1.7e308  # infinity times a difference of 0 has no value
+_BATCHES = 10
+
+
+@LEARNERS.register("loglinear")
+class LogLinear(Learner):
+    """Log-linear model of the choice in each list, with a Gaussian or an l1 prior.
+
+    P(x) of an item is exp(w·x) divided by the sum of that over the judged items of its list. The sum over
+    lists of -log P(target), plus ``prior`` * |w - w0|², is minimised; with penalty=l1 it is ``prior`` * the
+    sum of |w - w0|, which leaves most weights at w0 exactly. w0 is ``init``. List weights multiply the losses
+    of their lists. ``prior`` is 1 / phi² in equation 28 of Collins & Koo, the same for every feature; it
+    depends on the units of the features. Lists without two different labels are left out.
+
+    prior=dev tries 1000, 316, 100, ..., 0.001, each from the weights of the one before, until three in a row
+    are worse on the dev lists, and keeps the best; on ties the first wins. The curve has a row for each.
+
+    batch=K selects features: it begins with none, adds the K with the steepest slope of the loss, minimises
+    over the selected ones, and so on. The curve has a row for each batch. batches=dev goes on until three in
+    a row are not better on the dev lists than the best one, which is kept.
+
+    References
+    ----------
+    Collins, Koo: Discriminative reranking for natural language parsing. Computational Linguistics 31, 2005
+    (sections 6.3 and 6.4).
+    Riezler, Vasserman: Incremental feature selection and l1 regularization for relaxed maximum-entropy
+    modeling. EMNLP 2004.
+    Charniak, Johnson: Coarse-to-fine n-best parsing and MaxEnt discriminative reranking. ACL 2005
+    (targets=any).
+    """
+
+    name = "loglinear"
+    summary = "log-linear model of the best item of each list, with a Gaussian or an l1 prior"
+    source = "Collins & Koo 2005; Riezler & Vasserman 2004"
+    default_scaling = "zscore"
+    accepts_list_weights = True
+    accepts_initial = True
+
+    penalty: Literal["gaussian", "l1"] = setting("gaussian", "squares of the weights, or their magnitudes")
+    prior: Strength = setting(
+        3.0, "weight of the penalty; dev = the best of 13 from 1000 to 0.001 on the development lists"
+    )
+    targets: Targets = setting(
+        "best",
+        "what becomes likely: the best item, on ties the one with the largest base score (best); all tied "
+        "for best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) (soft)",
+    )
+    sharpness: float | None = setting(None, "soft targets; none = 50 / the range of the labels", gt=0)
+    batch: int | None = setting(None, "features added at a time; none = all features at once", ge=1)
+    batches: int | Literal["dev"] | None = setting(
+        None, "most batches; dev = as many as are best on the development lists; none = 10"
+    )
+    init: Literal["auto", "given", "base", "zero"] = setting(
+        "auto",
+        "w0, which the penalty prefers: given (with --init), base (they reproduce the first stage's scores) "
+        "or zero; auto = given, else zero",
+    )
+    tolerance: float = setting(
+        1e-4, "most distance from the minimum of the penalised loss, relative to it", gt=0, le=0.1
+    )
+    iterations: int = setting(5000, "most steps of L-BFGS for one minimum", ge=1)
+
+    def check_values(self) -> None:
+        check_strength("prior", self.prior)
+        if self.batches not in (None, "dev") and not int(self.batches) >= 1:
+            raise ConfigError(f"batches: found {self.batches}, expected 1 or more or dev")
+        if self.sharpness is not None and self.targets != "soft":
+            raise ConfigError(f"sharpness is for targets=soft, found targets={self.targets}")
+        if self.batches is not None and self.batch is None:
+            raise ConfigError("batches is for features that are added in batches: set batch")
+        if self.batch is not None and self.prior == "dev":
+            raise ConfigError("prior=dev goes with all features at once: found batch; give prior a number")
+
+    @property
+    def chooses_on_dev(self) -> bool:
+        return "dev" in (self.prior, self.batches)
+
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        if self.chooses_on_dev:
+            require_dev(self.name, "prior" if self.prior == "dev" else "batches", inputs)
+        chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
+        start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
+        fits = _Fits(self, LogLoss(lists.features, chosen), start, lists)
+        watch = Rounds(lists, inputs, "best" if self.chooses_on_dev else "last")
+        if self.prior == "dev":
+            found = watched(path(PRIORS, fits.from_before), watch, on_dev=True)
+        elif self.batch is not None:
+            most = None if self.batches == "dev" else self.batches or _BATCHES
+            steps = fits.batches(float(self.prior), self.batch, most)
+            found = watched(steps, watch, strictly=True, on_dev=most is None)
+        else:
+            found = fits.minimum(float(self.prior))
+        fits.report(found)
+        model = LinearModel(lists.names(), found.weights)
+        model.initial = start
+        model.curve = watch.curve
+        weight = float(chosen.weight.sum())
+        judge, dev = inputs.judge, inputs.dev
+        model.training.rounds = MinimumRecord(
+            iterations=fits.iterations,
+            loss=found.minimum.point.loss / weight,
+            init=init,
+            prior=found.prior,
+            nonzero=int(np.count_nonzero(found.weights)),
+            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
+            dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
+        )
+        n = len(chosen.weight)
+        model.training.data = DataRecord(pairs=None, lists_without_pair=lists.n_lists - n)
+        return model
+
+    def _sharpness(self, lists: CandidateLists) -> float:
+        if self.sharpness is not None or self.targets != "soft":
+            return self.sharpness or 0.0
+        assert lists.labels is not None  # needs_labels
+        width = float(np.nanmax(lists.labels) / 2.0 - np.nanmin(lists.labels) / 2.0)  # halves do not overflow
+        return min(_SHARPNESS / 2.0 / width, _SHARPEST) if width > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Weights (n_features), the strength of their prior, how they were found and the steps that it took."""
+
+    weights: Floats
+    prior: float
+    minimum: Minimum
+
+    def row(self) -> dict[str, float]:
+        """What the curve has of it."""
+        minimum = self.minimum
+        return {
+            "prior": self.prior,
+            "nonzero": int(np.count_nonzero(self.weights)),
+            "iterations": minimum.iterations,
+            "loss": minimum.point.loss,
+            "objective": minimum.point.total,
+        }
+
+
+class _Fits:
+    """Minima of one loss under several strengths or over several sets of features."""
+
+    def __init__(self, learner: LogLinear, loss: LogLoss, start: Floats, lists: CandidateLists) -> None:
+        self.learner = learner
+        self.start = start
+        self.source = lists.source
+        self.iterations = 0
+        self._loss = (lambda u: loss(start + u)) if start.any() else loss
+
+    def minimum(self, prior: float, u: Floats | None = None, free: Mask | None = None) -> _Fitted:
+        """Return the minimum over the features that are ``free``, searched from w0 + ``u`` (n_features).
+
+        Raises FitError if the loss overflows.
+        """
+        learner = self.learner
+        objective = Objective(self._loss, Penalty(prior, learner.penalty == "l1"), free)
+        u = np.zeros(len(self.start)) if u is None else u
+        try:
+            found = minimise(objective, u, learner.tolerance, learner.iterations)
+        except OverflowError:
+            raise FitError(f"{self.source}: the loss overflows; scale the features (--scaling)") from None
+        self.iterations += found.iterations
+        return _Fitted(self.start + found.point.u, prior, found)
+
+    def from_before(self, prior: float, before: _Fitted | None) -> _Fitted:
+        """Return the minimum, searched from the one under another strength."""
+        return self.minimum(prior, None if before is None else before.minimum.point.u)
+
+    def batches(self, prior: float, size: int, most: int | None) -> Iterator[_Fitted]:
+        """Yield the minimum over ``size`` features, twice as many and so on, those with the steepest slope.
+
+        Features whose slope the l1 penalty outweighs are left out: their weights would stay 0.
+        """
+        u = np.zeros(len(self.start))
+        free = np.zeros(len(u), dtype=bool)
+        least = prior if self.learner.penalty == "l1" else 0.0
+        for done in itertools.count():
+            slope = np.where(free, 0.0, np.abs(self._loss(u)[1]))
+            new = np.argsort(-slope, kind="stable")[:size]
+            new = new[slope[new] > least]
+            if done == most or (done and not len(new)):
+                return
+            free[new] = True
+            found = self.minimum(prior, u, free.copy())
+            yield found
+            u = found.minimum.point.u
+
+    def report(self, found: _Fitted) -> None:
+        """Warn if nothing was learnt, or the minimum was not reached."""
+        point = found.minimum.point
+        if not point.u.any():
+            text = f"{self.source}: loglinear learnt nothing, prior {found.prior:g} outweighs every feature"
+            warnings.warn(text, DataNote, stacklevel=4)
+        elif not found.minimum.converged:
+            steps, share = found.minimum.iterations, point.gap / point.total
+            text = f"{self.source}: loglinear stopped after {steps} iterations, up to {share:.2%} of the loss"
+            warnings.warn(f"{text} above the minimum", DataNote, stacklevel=4)
+
+
+@LEARNERS.register("listnet")
+class ListNet(Penalised):
+    """Cross-entropy of two distributions over the items of each list: exp(label) and exp(w·x), normalised.
+
+    These are the probabilities that an item is placed first (Cao et al.). The sum over lists plus penalty *
+    |w|² is minimised; it is convex for a linear model. It is ``loglinear`` with targets=soft and a Gaussian
+    prior, except for the sharpness: 1 as in the paper, so that the labels 2 and 0 share the probability 88 to
+    12, where loglinear takes 50 / the range of the labels, which makes the best items nearly certain. Lists
+    without two different labels are left out, as in loglinear; the paper would draw their scores together.
+    List weights multiply the losses of their lists. Unjudged items are left out.
+
+    References
+    ----------
+    Cao, Qin, Liu, Tsai, Li: Learning to rank: from pairwise approach to listwise approach. ICML 2007.
+    """
+
+    name = "listnet"
+    summary = "cross-entropy of the softmax of the labels and that of the scores, list by list"
+    source = "Cao et al. 2007"
+
+    sharpness: float = setting(1.0, "the targets are proportional to exp(sharpness * label)", gt=0)
+
+    def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        chosen = target_lists(lists, "soft", self.sharpness, inputs.list_weights)
+        n = len(chosen.weight)
+        data = DataRecord(judged=len(chosen.items), lists_without_pair=lists.n_lists - n)
+        return Convex(LogLoss(lists.features, chosen), float(chosen.weight.sum()), data)

@@ -1,1 +1,0 @@
-"""Log-linear models of lists: targets, likelihood, minimiser, learner."""

@@ -1,1 +1,0 @@
-"""Online ordinal regression over single items."""

@@ -1,0 +1,421 @@
+"""Newton's method for ranking SVMs.
+
+References
+----------
+Chapelle, Keerthi: Efficient algorithms for ranking with SVMs. Information Retrieval 13, 2010.
+Lee, Lin: Large-scale linear RankSVM. Neural Computation 26, 2014.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rerank.core import progress
+from rerank.core.types import Floats
+from rerank.core.workers.parallel import each
+from rerank.data.matrix import Features
+from rerank.data.pairs import Pairs
+from rerank.learners.deterministic import inner, list_blocks
+from rerank.native.learners import _ranksvm
+
+EXPLICIT = 512  # with at most so many features, the curvature is a matrix
+_ROOM = 1 << 23  # values of a list at most for that
+_DEAR = 200  # about as many products with the curvature cost as much as the matrix at most
+
+
+class HingeSums(NamedTuple):
+    """Sums over the pairs that are violated under a margin, each times the weight of its list.
+
+    Attributes
+    ----------
+    total, squares
+        What the pairs lack to the margin, and the squares of that.
+    """
+
+    total: float
+    squares: float
+
+
+class PairLoss:
+    """Pairs of items whose scores w·x should differ by 1 at least.
+
+    A pair lacks 1 - w·(x - x') to the margin 1. Lists are divided into blocks, and the blocks' sums are added
+    in their order, so that results have the same bits on any number of threads. ``move`` goes to a point, of
+    which the other methods return slopes and curvature.
+
+    Parameters
+    ----------
+    features
+        Of all items, of any layout.
+    pairs
+        Of the relation all or neighbours.
+    weight
+        float64 (pairs.n_lists): the weight of each pair of a list. The loss of scores that are all 0 is
+        their sum over pairs, 1.
+    neighbours
+        Whether ``pairs`` are those of neighbouring ranks.
+    """
+
+    def __init__(self, features: Features, pairs: Pairs, weight: Floats, *, neighbours: bool) -> None:
+        n, d, lengths = len(pairs.items), features.n_features, np.diff(pairs.offsets)
+        matrix = features.matrix()
+        starts = np.diff(pairs.rank, prepend=0) != 0
+        starts[pairs.offsets[:-1]] = True
+        groups = np.append(np.flatnonzero(starts), n)
+        first_group = np.searchsorted(groups, pairs.offsets)
+        self.n_features = d
+        product = 4.0 * features.n_values / features.n_items + 50.0  # operations of an item
+        small = d <= EXPLICIT and d * int(lengths.max()) <= _ROOM
+        self.explicit = small and 0.5 * d * d <= _DEAR * product
+        self.slope = np.empty(n)
+        self._blocks: list[_Block] = []
+        for a, b in list_blocks(pairs.offsets, d):
+            low, high = (int(bound) for bound in pairs.offsets[[a, b]])
+            of, rows = first_group[a : b + 1], slice(low, high)
+            given = matrix, pairs.offsets[a : b + 1] - low, pairs.items[rows]
+            bounds = groups[of[0] : of[-1] + 1] - low, of - of[0]
+            lists = _ranksvm.PairLists(*given, *bounds, weight[a:b], neighbours, self.slope[rows])
+            self._blocks.append(_Block(lists, rows, int(lengths[a:b].max())))
+
+    def scores(self, w: Floats) -> Floats:
+        """Return the scores of the items (n_items), in the order of the pairs."""
+        out = np.empty(len(self.slope))
+        each(_ranksvm.scores, [(lists, w, out[rows]) for lists, rows, _ in self._blocks], threads=True)
+        return out
+
+    def move(self, scores: Floats, low: float) -> tuple[HingeSums, HingeSums]:
+        """Go to finite ``scores`` (n_items), and return the sums under the margin 1 and under ``low``.
+
+        ``slope`` is then, for each item, the sum of what its pairs lack to 1 less what they lack to ``low``;
+        less than 0 for pairs in which it is the worse one.
+        """
+        tasks = [(lists, scores[rows], 1.0, low) for lists, rows, _ in self._blocks]
+        sums = np.array(each(_ranksvm.move, tasks, threads=True))
+        a, b, c, d = _summed(sums).tolist()
+        return HingeSums(a, b), HingeSums(c, d)
+
+    def gather(self, factors: Floats) -> Floats:
+        """Return the sum of the items' features times their factors, float64 (n_features)."""
+        parts = np.empty((len(self._blocks), self.n_features))
+        given = zip(self._blocks, parts, strict=True)
+        each(_ranksvm.gather, [(b.lists, factors[b.rows], part) for b, part in given], threads=True)
+        return _summed(parts)
+
+    def bend(self, values: Floats) -> Floats:
+        """Return for each item the sum of its value less that of the other item of each pair.
+
+        It is over the pairs that are violated under the margin 1 but not under ``low``.
+
+        Parameters
+        ----------
+        values
+            float64 (n_items).
+        """
+        out = np.empty(len(self.slope))
+        tasks = [(lists, values[rows], out[rows]) for lists, rows, _ in self._blocks]
+        each(_ranksvm.curve, tasks, threads=True)
+        return out
+
+    def curved(self, v: Floats) -> Floats:
+        """Return the curvature times ``v`` (n_features): the sum over these pairs of (x - x') (x - x')·v."""
+        return self.gather(self.bend(self.scores(v)))
+
+    def curvature(self) -> Floats:
+        """Return the upper triangle of the curvature's matrix, float64 (n_features, n_features)."""
+        d = self.n_features
+        parts = np.empty((len(self._blocks), d, d))
+
+        def fill(block: _Block, part: Floats) -> None:
+            _ranksvm.curvature(block.lists, np.empty((2 * block.longest + 1, d)), part)
+
+        each(fill, list(zip(self._blocks, parts, strict=True)), threads=True)
+        return _summed(parts)
+
+
+class _Block(NamedTuple):
+    """Lists, their rows in columns of all items, and the length of the longest one."""
+
+    lists: _ranksvm.PairLists
+    rows: slice
+    longest: int
+
+
+def _summed(parts: Floats) -> Floats:
+    """The sum over blocks, in their order."""
+    total: Floats = parts[0].copy()
+    for more in parts[1:]:
+        total += more
+    return total
+
+
+_SOLVED = 0.1  # of a slope may remain after conjugate gradients
+_STEPS = 200  # of these at most
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """The objective at ``w``.
+
+    Attributes
+    ----------
+    w, scores
+        float64 (n_features) and (n_items).
+    value, slope
+        The smoothed objective and its gradient.
+    primal, dual
+        The objective itself, and a lower bound of its minimum.
+    corner
+        What the smoothing alone adds to the distance of these two.
+    """
+
+    w: Floats
+    scores: Floats
+    value: float
+    slope: Floats
+    primal: float
+    dual: float
+    corner: float
+
+
+class Objective:
+    """|w|² / 2 + strength * the sum of the losses of pairs.
+
+    Parameters
+    ----------
+    loss
+        The pairs.
+    strength
+        C.
+    width
+        Of the smoothing; None for the squared hinge loss, which is smooth.
+    """
+
+    def __init__(self, loss: PairLoss, strength: float, width: float | None) -> None:
+        self.loss = loss
+        self.strength = strength
+        self.squared = width is None
+        self.width = np.inf if width is None else width
+
+    @property
+    def factor(self) -> float:
+        """Strength times the factor of the two squared hinges."""
+        return self.strength if self.squared else 0.5 * self.strength / self.width
+
+    def value(self, scores: Floats, norm: float) -> tuple[float, tuple[HingeSums, HingeSums]]:
+        """Go to ``scores`` of weights with the squared length ``norm``.
+
+        Returns the smoothed objective and the sums over pairs. Values that overflow are infinite or NaN.
+        """
+        if not np.isfinite(scores).all():
+            return np.nan, (HingeSums(np.nan, np.nan), HingeSums(np.nan, np.nan))
+        high, low = self.loss.move(scores, 1.0 - self.width)
+        return 0.5 * norm + self.factor * (high.squares - low.squares), (high, low)
+
+    def rise(self, change: Floats) -> float:
+        """Return the slope of the smoothed losses where the loss is, if scores move by ``change``."""
+        return -2.0 * self.factor * inner(self.loss.slope, change)
+
+    def bend(self, change: Floats) -> float:
+        """Return the curvature of the smoothed losses where the loss is, along ``change``."""
+        return 2.0 * self.factor * inner(change, self.loss.bend(change))
+
+    def at(self, w: Floats, scores: Floats) -> Point:
+        """Return the objective at ``w``."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, lacks = self.value(scores, inner(w, w))
+            return self.here(w, scores, value, lacks)
+
+    def here(self, w: Floats, scores: Floats, value: float, lacks: tuple[HingeSums, HingeSums]) -> Point:
+        """Return the objective at ``w``, to which the loss has moved."""
+        high, low = lacks
+        pull = 2.0 * self.factor * self.loss.gather(self.loss.slope)
+        pulled, mass = inner(pull, pull), self.strength * high.total
+        if self.squared:  # the best multiple of the dual point
+            dual = mass * (mass / (self.strength * high.squares + 0.5 * pulled)) if mass > 0 else 0.0
+            return Point(w, scores, value, w - pull, value, dual, 0.0)
+        primal = 0.5 * inner(w, w) + mass
+        mass = self.strength * ((high.total - low.total) / self.width)
+        share = min(1.0, mass / pulled) if pulled > 0 else 1.0
+        dual = share * mass - 0.5 * share * share * pulled
+        corner = self.strength * high.total - mass + inner(w, pull)
+        return Point(w, scores, value, w - pull, primal, dual, corner)
+
+    def newton_step(self, slope: Floats) -> Floats:
+        """Return the step to the minimum of the quadratic approximation where the loss is."""
+        scale = 2.0 * self.factor
+        if not self.loss.explicit:
+            return self._conjugate_gradients(-slope, scale)
+        hessian = scale * self.loss.curvature()
+        hessian.reshape(-1)[:: len(slope) + 1] += 1.0
+        step = np.empty(len(slope))
+        _ranksvm.solve(hessian, -slope, step)
+        return step
+
+    def _conjugate_gradients(self, b: Floats, scale: float) -> Floats:
+        """An approximate solution of (1 + scale * curvature) x = b."""
+        x, rest, p = np.zeros(len(b)), b, b
+        square = inner(b, b)
+        enough = _SOLVED**2 * square
+        for _ in range(_STEPS):
+            if not square > enough:
+                break
+            product = p + scale * self.loss.curved(p)
+            length = square / inner(p, product)
+            x = x + length * p
+            rest = rest - length * product
+            before, square = square, inner(rest, rest)
+            p = rest + (square / before) * p
+        return x
+
+
+_FIRST_WIDTH = 2.0  # from weights of 0, where every pair lacks 1, none has a corner yet
+_NEXT_WIDTH = 0.1  # from weights that were a minimum under another strength, or of some of the lists
+_NARROWER = 0.2  # a width is at least this share of the one before
+_NARROWEST = 1e-9  # about: the square root of what rounding leaves of scores
+_WIDER = 0.7  # and at most this
+_SETTLED = 0.25  # of the error of the smoothing, that of the smoothed minimum
+_FLATTER = 0.1  # the slope after a step, relative to the one before it
+_ROUNDING = 1e-14
+_HIDDEN = 1e-3  # of the value: what rounding may hide of its fall
+_TRIALS = 100  # of a step's length
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """What was found.
+
+    Attributes
+    ----------
+    w
+        float64 (n_features).
+    loss, objective, gap
+        The weighted loss of the pairs, the objective, and a bound of its distance from the minimum.
+    iterations, converged
+        Steps, and whether the gap is small enough.
+    """
+
+    w: Floats
+    loss: float
+    objective: float
+    gap: float
+    iterations: int
+    converged: bool
+
+
+def minimise(
+    loss: PairLoss, strength: float, start: Floats, *, squared: bool, tolerance: float, iterations: int
+) -> Minimum:
+    """Return the minimum of |w|² / 2 + strength * loss.
+
+    The gap is at most ``tolerance`` times the objective, and times what it is below that of weights 0, so
+    that weak losses are minimised as exactly as strong ones.
+
+    Parameters
+    ----------
+    loss
+        The pairs, whose weights are 1 in sum.
+    strength
+        C, more than 0.
+    start
+        float64 (n_features).
+    squared
+        Whether what a pair lacks to its margin is squared.
+    tolerance
+        Of the gap.
+    iterations
+        Most steps.
+
+    Raises
+    ------
+    OverflowError
+        If a value is not finite.
+    """
+    width = None if squared else _NEXT_WIDTH if start.any() else _FIRST_WIDTH
+    objective = Objective(loss, strength, width)
+    narrowing = _Narrowing(objective)
+    here = objective.at(start, loss.scores(start))
+    dual = 0.0
+    for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
+        if not np.isfinite(inner(here.slope, here.slope) + here.primal):
+            raise OverflowError
+        dual = max(dual, here.dual)
+        gap = max(here.primal - dual, 0.0)
+        enough = max(tolerance * min(here.primal, strength - here.primal), _ROUNDING * here.primal)
+        moved = here.w.any() or not here.slope.any()  # weights of 0 are no model, however small C is
+        if (gap <= enough and moved) or done == iterations:
+            break
+        step = objective.newton_step(here.slope)
+        there = _searched(objective, here, step)
+        if there is None and (here.corner <= 0.5 * enough or objective.width < _NARROWEST):
+            break  # rounding hides any lower point
+        settled = there is None or -0.5 * inner(step, here.slope) <= _SETTLED * here.corner
+        here = there or here
+        if settled and (there is None or here.corner > 0.5 * enough):
+            here = narrowing(here, enough)
+    if gap > enough:  # rounding or too few steps: scores may have drifted away from those of w
+        here = objective.at(here.w, loss.scores(here.w))
+        if not here.primal <= strength:  # weights of 0 are better
+            here = objective.at(np.zeros(len(here.w)), np.zeros(len(here.scores)))
+        gap = here.primal - dual
+    pairs = (here.primal - 0.5 * inner(here.w, here.w)) / strength
+    return Minimum(here.w, pairs, here.primal, gap, done, gap <= enough)
+
+
+class _Narrowing:
+    """Makes the smoothing of an objective narrower, and foresees the minimum under the new width."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+        self._before: tuple[float, Point] | None = None
+
+    def __call__(self, here: Point, enough: float) -> Point:
+        """Return the point to go on from; ``enough`` is the gap that is aimed at.
+
+        Under narrow widths the minimum moves by about as much as the width shrinks: pairs at the corner
+        come nearer to their margin.
+        """
+        objective, width, before = self.objective, self.objective.width, self._before
+        share = float(np.sqrt(_SETTLED * enough / here.corner)) if here.corner > 0 else 0.0
+        objective.width *= min(max(share, _NARROWER), _WIDER)
+        self._before = width, here
+        if before is not None:
+            factor = (width - objective.width) / (before[0] - width)
+            w = here.w + factor * (here.w - before[1].w)
+            scores = here.scores + factor * (here.scores - before[1].scores)
+            least = objective.value(here.scores, inner(here.w, here.w))[0]
+            value, lacks = objective.value(scores, inner(w, w))
+            if value < least:
+                return objective.here(w, scores, value, lacks)
+        return objective.at(here.w, here.scores)
+
+
+def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
+    """The point along ``step`` that is lower and less steep, None if rounding hides it.
+
+    The slope is piecewise linear and rises: Newton's method finds its zero, between two bounds.
+
+    Raises OverflowError if a value on the way is not finite.
+    """
+    change = objective.loss.scores(step)
+    first = inner(here.slope, step)
+    norm, across, along = inner(here.w, here.w), inner(here.w, step), inner(step, step)
+    low, high, length = 0.0, np.inf, 1.0
+    for _ in range(_TRIALS):
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = here.scores + length * change
+            value, lacks = objective.value(scores, norm + length * (2.0 * across + length * along))
+            slope = across + length * along + objective.rise(change)
+            if not np.isfinite(value + slope):
+                raise OverflowError
+            # A slope that still falls shows that a point is lower, though rounding may hide it.
+            hidden = _HIDDEN * abs(here.value) if slope <= 0.0 else 0.0
+            if value <= here.value + hidden and abs(slope) <= _FLATTER * abs(first):
+                return objective.here(here.w + length * step, scores, value, lacks)
+            low, high = (length, high) if slope < 0.0 else (low, length)
+            length -= slope / (along + objective.bend(change))
+        if not low < length < min(high, 10.0 * max(low, 1.0)):
+            length = 2.0 * low if high == np.inf else low + 0.5 * (high - low)
+    return None

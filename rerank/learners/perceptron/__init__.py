@@ -1,1 +1,0 @@
-"""Perceptrons for ranking (Shen & Joshi 2005)."""

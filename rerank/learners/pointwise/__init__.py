@@ -1,1 +1,0 @@
-"""Regression and classification of single items."""

@@ -1,1 +1,0 @@
-"""Ranking SVM: pair losses without pairs, minimiser, learner."""

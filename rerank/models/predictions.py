@@ -1,0 +1,234 @@
+"""Predictions as text: scores, tables, TREC runs, reordered lists, the best candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rerank.core.errors import LONGEST_QUOTE, ConfigError, DataError, cut
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.data import guarded
+from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.types import Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.metrics.relevance import resolve_ties
+
+_ENDS = "\t\n"  # of cells of a table
+Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
+
+
+def ranking(lists: CandidateLists, scores: Floats) -> Index:
+    """Return items (n_items) list by list, best first, ties in input order."""
+    return np.lexsort((-scores, lists.list_index)).astype(np.int64)
+
+
+class Ranking(Display):
+    """Lists from their best items down.
+
+    Parameters
+    ----------
+    rows : sequence of (str, str, int, float)
+        List, item, rank from 1 and score; numbers from 1 stand for ids that are not there.
+    """
+
+    def __init__(self, rows: Sequence[tuple[str, str, int, float]]) -> None:
+        self.rows = list(rows)
+
+    @classmethod
+    def of(cls, lists: CandidateLists, scores: Floats) -> Ranking:
+        """Return the ranking by scores of the items, ties in input order."""
+        return cls(list(_ranked(lists, scores, ranking(lists, scores))))
+
+    def as_run(self) -> dict[str, dict[str, float]]:
+        """Return the scores by item, by list.
+
+        Raises
+        ------
+        DataError
+            If a list has an item twice.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for list_id, item, _, score in self.rows:
+            items = found.setdefault(list_id, {})
+            if item in items:
+                raise DataError(f"list {list_id!r} has the item {item!r} twice")
+            items[item] = score
+        return found
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[str, str, int, float]]:
+        return iter(self.rows)
+
+    def sheet(self, top: int | None = None) -> Sheet:
+        """Return the rows, or the first ones, as a table."""
+        left = len(self.rows) - len(self.rows[:top])
+        columns = (
+            Column("list", ("list",), left=True),
+            Column("item", ("item",), left=True),
+            Column("rank", ("rank",)),
+            Column("score", ("score",), lambda score: f"{score:.6g}"),
+        )
+        notes = (f"... and {left} more",) * bool(left)
+        return Sheet(columns, tuple(Row(row) for row in self.rows[:top]), notes=notes)
+
+
+def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """Yield one score per item line of the input, in its order (svm_rank's form)."""
+    return map(repr, lists.input_order(scores).tolist())
+
+
+def grade_lines(lists: CandidateLists, grades: Floats, tag: str) -> Iterator[str]:
+    """Yield one predicted label per item line of the input, in its order; 2.0 is written 2."""
+    return (repr(grade).removesuffix(".0") for grade in lists.input_order(grades).tolist())
+
+
+def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """Yield ``list \\t item \\t rank \\t score``, each list from its best item down.
+
+    Raises DataError if an id contains a tab or a line end.
+    """
+    for list_id, item, rank, score in _ranked(lists, scores, ranking(lists, scores)):
+        names = [_cell(list_id, "list id", _ENDS, lists.source), _cell(item, "item id", _ENDS, lists.source)]
+        yield "\t".join([*names, str(rank), repr(score)])
+
+
+def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """Yield a TREC run: ``list Q0 item rank score tag``, ranks from 1.
+
+    The order is that of ``rerank eval`` with ties=trec, and of trec_eval: by score as float32, on ties the
+    larger id comes first. If items have no unique ids, ties are in input order, and a score that is not
+    below the one before it as float32 is written as the next float32 below.
+
+    Parameters
+    ----------
+    lists
+        With ids of lists and items, or numbered from 1.
+    scores : float64 (n_items)
+        Larger is better.
+    tag
+        The name of the run.
+
+    Raises
+    ------
+    ConfigError
+        If the tag is empty or contains blanks.
+    DataError
+        If an id is empty or contains blanks.
+    """
+    if any(char.isspace() for char in tag) or not tag:
+        raise ConfigError(f"--tag: found {tag!r}, expected a word without blanks")
+    last = np.float32(np.inf)
+    by_id = resolve_ties(lists, None) == "trec"
+    order = trec_ranking(lists, scores) if by_id else ranking(lists, scores)
+    for list_id, item, rank, score in _ranked(lists, scores, order):
+        for what, text in (("list", list_id), ("item", item)):
+            if not text or any(char.isspace() for char in text):
+                raise DataError(
+                    f"{lists.source}: {what} id {text!r} cannot be written to a TREC run, "
+                    "whose columns are split at blanks; use --as table"
+                )
+        value: Any = score
+        if not by_id and rank > 1 and not np.float32(score) < last:
+            value = float(np.nextafter(last, np.float32(-np.inf)))
+        last = np.float32(value)
+        yield f"{list_id} Q0 {item} {rank} {value!r} {tag}"
+
+
+def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """Yield the best candidate of each list: its text, or its id if there are no texts.
+
+    Raises DataError if there is neither, or a line end in one.
+    """
+    column = lists.texts if lists.texts is not None else lists.item_ids
+    if column is None:
+        raise DataError(f"{lists.source}: candidates have no text and no id; use --as table")
+    for item in ranking(lists, scores)[lists.offsets[:-1]]:
+        yield _cell(column[int(item)], "item id" if lists.texts is None else "text", "\n", lists.source)
+
+
+def trec_ranking(lists: CandidateLists, scores: Floats) -> Index:
+    """Return items (n_items) list by list as trec_eval orders them; their ids are unique in each list."""
+    assert lists.item_ids is not None
+    with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
+        low = scores.astype(np.float32)
+    places = np.empty(lists.n_items, dtype=np.int64)
+    places[sorted(range(lists.n_items), key=lists.item_ids.bytes_at, reverse=True)] = np.arange(lists.n_items)
+    return np.lexsort((places, -low, lists.list_index)).astype(np.int64)
+
+
+def _ranked(lists: CandidateLists, scores: Floats, order: Index) -> Iterator[tuple[str, str, int, float]]:
+    values = scores[order].tolist()
+    ids = lists.item_ids
+    for i in range(lists.n_lists):
+        first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
+        list_id = lists.list_id(i)
+        for at in range(first, last):
+            item = int(order[at])
+            name = ids[item] if ids is not None else str(item - first + 1)
+            yield list_id, name, at - first + 1, values[at]
+
+
+def output_lines(scores: Floats) -> Iterator[str]:
+    """Yield the scores (n, n_outputs) of all outputs of a model of classes, an example per line."""
+    return ("\t".join(map(repr, row)) for row in scores.tolist())
+
+
+def class_table(scores: Floats, outputs: Sequence[str], order: Index) -> Iterator[str]:
+    """Yield ``example \t class \t rank \t score``, each example from its best class down."""
+    for number, (row, places) in enumerate(zip(scores.tolist(), order.tolist(), strict=True), 1):
+        for rank, c in enumerate(places, 1):
+            name = _cell(outputs[c], "class", _ENDS)
+            yield f"{number}\t{name}\t{rank}\t{row[c]!r}"
+
+
+def _cell(text: str, what: str, ends: str, source: str = "") -> str:
+    """A text for a line of output; DataError if it contains what ends a cell or the line."""
+    if any(end in text for end in ends):
+        end = "a tab" if "\t" in text and "\t" in ends else "a line end"
+        found = f"{what} {cut(text, LONGEST_QUOTE)!r} with {end} in it"
+        raise DataError(f"{source}{': ' * bool(source)}{found} would break the line; use --as scores")
+    return guarded(text)
+
+
+WRITERS: dict[str, Writer] = {
+    "classes": score_lines,  # of models of classes, see ClassesModel.decoded
+    "scores": score_lines,
+    "grades": grade_lines,  # takes grades, not scores
+    "probabilities": score_lines,  # takes probabilities
+    "table": table_lines,
+    "run": run_lines,
+    "best": best_lines,
+    "nbest": score_lines,  # written by the format itself, see write_reordered
+}
+
+
+def writer(name: str) -> Writer:
+    """Return the writer called ``name``; raises ConfigError that names the nearest if there is none."""
+    if name not in WRITERS:
+        raise ConfigError(f"--as: unknown output {name!r}; {did_you_mean(name, WRITERS)}")
+    return WRITERS[name]
+
+
+def write_reordered(lists: CandidateLists, scores: Floats, format: str, out: str) -> None:
+    """Write the lists in their own format, each with its best item first."""
+    from rerank.formats import FORMATS
+
+    FORMATS.get(format)().write(lists.reordered(ranking(lists, scores)), out)
+
+
+def in_memory(as_: str, lists: CandidateLists, scores: Floats) -> Any:
+    """Return predictions as ``rerank.predict`` gives them; scores are in the order of the caller's rows."""
+    items = lists.from_input_order(scores)
+    if as_ == "best":
+        return list(best_lines(lists, items, ""))
+    if as_ == "nbest":
+        return lists.reordered(ranking(lists, items))
+    if as_ not in ("table", "run"):
+        return scores
+    found = Ranking.of(lists, items)
+    return found if as_ == "table" else found.as_run()

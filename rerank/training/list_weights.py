@@ -1,0 +1,110 @@
+"""Importance weights of training lists for the lists of another file, and their file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from rerank.core.errors import ConfigError
+from rerank.core.files.streams import write_lines
+from rerank.core.workers import parallel
+from rerank.data.lists import without_labels
+from rerank.data.overlap import note_shared
+from rerank.data.reading import OF_JUDGED, Reading
+from rerank.data.scaling import AUTO, fit_scaling
+from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of, is_path, read_lists
+from rerank.formats.weights import list_weight_lines
+from rerank.report.list_weights import ListWeights
+from rerank.training.prepare import scaling_for
+from rerank.training.side_inputs import SideInputs
+from rerank.transductive.importance import ListImportanceWeighting
+from rerank.transductive.weighting.lists import ListWeighting
+
+
+def weigh_lists(
+    train: Data,
+    test: Data,
+    out: str | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    scaling: str = AUTO,
+    seed: int = 1,
+    jobs: int | None = None,
+    reading: Reading | None = None,
+) -> ListWeights:
+    """Weigh training lists by how much they look like the lists to be ranked; no label is used.
+
+    These are the weights of the learner ``list-iw`` with the same settings, scaling and seed.
+
+    Parameters
+    ----------
+    train, test : training lists and the lists to be ranked, files or CandidateLists; features of ``test`` are
+        matched by name to those of ``train``.
+    out : file for list id, number of items and weight, in the order of ``train`` (TSV); None = none.
+    settings : of ``rerank.transductive.weighting.lists.ListWeighting``, such as ``{"kernel": "angles"}``.
+    scaling : a name of ``rerank list scalings``, fitted on ``train``; auto = zscore for dense features, none
+        for sparse ones.
+    seed : draws centres, and divides the lists to choose a width.
+    jobs : threads; see ``core.workers.parallel.using``.
+    reading : how the files are read.
+
+    Returns
+    -------
+    ListWeights
+        With ``weights``, float64 (n_lists) of mean 1 as ``rerank.train(..., list_weights=)`` takes them, and
+        ``figures``.
+
+    Raises
+    ------
+    RerankError
+        If a file, a name or a setting is wrong, the lists allow no weights, or ``out`` cannot be written.
+
+    Examples
+    --------
+    >>> import rerank
+    >>> X = [[0, 0], [1, 5], [2, 1], [0, 0], [6, 1], [1, 2]]
+    >>> train = rerank.CandidateLists.from_arrays(X, group=[3, 3])
+    >>> test = rerank.CandidateLists.from_arrays([[1, 1], [1, 8], [3, 2]], group=[3])
+    >>> found = rerank.weigh_lists(train, test, settings={"basis": "kernel"}, scaling="none")
+    >>> found.weights.round(2).tolist()
+    [1.7, 0.3]
+    """
+    made = ListWeighting.checked(settings or {}, "weigh-lists")
+    if out is not None:
+        files = inputs_of(train, reading, os.fspath(test) if is_path(test) else None)
+        if files.count("-") > 1:
+            raise ConfigError("TRAIN and TEST: found - twice, and standard input can be read only once")
+        check_inputs(files)
+        check_outputs({"--out": out}, files)
+    lists = read_lists(train, reading)
+    given = read_lists(test, _of_test(reading))
+    note_shared(lists, given, "training lists")
+    unlabelled = SideInputs(given).aligned(lists).unlabelled
+    assert unlabelled is not None
+    training = without_labels(lists, labels=False)
+    name = scaling_for(ListImportanceWeighting(), scaling, training)
+    if name != "none":
+        fitted = fit_scaling(name, training)
+        training, unlabelled = fitted.apply(training), fitted.apply(unlabelled)
+    with parallel.using(jobs):
+        found = made.weigh_lists(training, unlabelled, seed)
+    if out is not None:
+        write_lines(out, list_weight_lines(lists, found.weights))
+    return ListWeights(
+        weights=found.weights,
+        ids=[lists.list_id(i) for i in range(lists.n_lists)],
+        figures=found.figures,
+        settings=made.get_params() | made.kernel_on_lists.get_params(),
+        scaling=name,
+        seed=seed,
+        sources=(lists.source, given.source),
+        sizes=(lists.n_lists, given.n_lists),
+    )
+
+
+def _of_test(reading: Reading | None) -> Reading | None:
+    """How the lists to be ranked are read: without references, ids and judgements of the training lists."""
+    if reading is None:
+        return None
+    return Reading(**{name: value for name, value in reading.get_params().items() if name not in OF_JUDGED})

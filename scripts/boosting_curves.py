@@ -18,7 +18,7 @@ from typing import Any
 
 import rerank
 from rerank import CandidateLists
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.workers import parallel
 
 EPSILONS = (0.0001, 0.00025, 0.0005, 0.00075, 0.001, 0.0025, 0.005, 0.0075)  # the paper's

@@ -32,7 +32,7 @@ from text_lists.watching import Curve, LogLoss, Recorded
 
 import rerank
 from rerank import CandidateLists, RerankError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs

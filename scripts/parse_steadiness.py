@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import rerank
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 
 
 def curves(stores: Path, algorithm: int, average: str, epochs: int, seeds: int) -> list[list[float]]:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 
 CURVES = ("log", "linear")
 _VALUE = re.compile(r" (\d+):(\S+)")

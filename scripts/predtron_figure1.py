@@ -33,7 +33,7 @@ import numpy as np
 
 from rerank import CandidateLists, RerankError
 from rerank.core.figures import Curve, line_chart
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.files.yaml import read_yaml
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats

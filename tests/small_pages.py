@@ -8,9 +8,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 from reference.everything import judged_lists
+from small_judging import of_systems, part_of, results
 
 from rerank.data.columns.strings import StringColumn
-from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.evaluation.results import Run
 
 METRICS = ("AP", "WER")
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -32,7 +33,7 @@ def outcome(lists, drawn, noise=1.0, *, seed=None, models=True):
     scores = np.nan_to_num(lists.labels) + noise * rng.standard_normal(lists.n_items)
     curve = [{"round": t, "train": 0.5 - 0.3 / t, "dev": 0.4 - 0.2 / t} for t in range(1, 8 + (seed or 0))]
     weights = {f"feature {i}": float(rng.standard_normal()) for i in range(20)}
-    return Outcome(scores, seed, curve if models else (), weights if models else {})
+    return Run(scores, seed, curve if models else (), weights if models else {})
 
 
 def folds_of(n_folds, metrics=METRICS, ids=""):
@@ -42,7 +43,7 @@ def folds_of(n_folds, metrics=METRICS, ids=""):
         lists = judged_lists(k, sizes=(1, 4, 3, 2, 12, 9, 4, 7, 6, 30))
         names = [f"{ids}{k}.{i}" for i in range(lists.n_lists)]
         lists = replace(lists, list_ids=StringColumn.from_strings(names))
-        parts.append(TestPart.of(str(k + 1), lists, metrics))
+        parts.append(part_of(str(k + 1), lists, metrics))
     return tuple(parts)
 
 
@@ -67,14 +68,14 @@ def experiment(
         for j, name in enumerate(systems)
     }
     settings = {"baseline": systems[0] if systems else None, "samples": 50}
-    return Results("an experiment", parts, rows, **settings | more)
+    return results("an experiment", parts, rows, **settings | more)
 
 
 def scored(n=2, metrics=METRICS, **more):
     """Results of score files of one set."""
     (part,) = folds_of(1, metrics)
     systems = {f"{i}.scores": outcome(part.lists, i, 1.0 + i).scores for i in range(n)}
-    return Results.of_systems(part.lists, systems, metrics, name="one set", samples=50, **more)
+    return of_systems(part.lists, systems, metrics, name="one set", samples=50, **more)
 
 
 class Page(HTMLParser):

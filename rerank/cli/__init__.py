@@ -43,6 +43,6 @@ def _prepare_streams() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stdout.isatty():
-        from rerank.core.files.streams import escaping
+        from rerank.core.files.write import escaping
 
         sys.stdout = escaping(sys.stdout)

@@ -19,7 +19,7 @@ from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
 from rerank.cli.typed import quick
 from rerank.core.errors import RerankError
-from rerank.core.files.inputs import inputs_opened_once
+from rerank.core.files.read import inputs_opened_once
 from rerank.core.progress import Tracker, step
 from rerank.core.tables.data import guarding
 
@@ -144,7 +144,8 @@ def output_error(error: OSError) -> int:
     Buffered output is discarded: a second error at exit would be noise. An error that names a file or has no
     number is not about standard output and is raised again.
     """
-    from rerank.core.files.streams import STDOUT, os_error
+    from rerank.core.errors import os_error
+    from rerank.core.files.write import STDOUT
 
     if error.errno is None or error.filename is not None:
         raise error

@@ -47,7 +47,13 @@ _NAMES: dict[str, Completion] = {
     "scalings": _scalings,
     "kernels": partial(_registered, "kernel", "kernel of items"),
 }
-_OF_SETTINGS = {"format": "formats", "scaling": "scalings", "metric": "metrics", "label": "metrics"}
+_OF_SETTINGS = {
+    "format": "formats",
+    "scaling": "scalings",
+    "metric": "metrics",
+    "metrics": "metrics",
+    "label": "metrics",
+}
 
 
 def names_of(kind: str) -> list[str]:

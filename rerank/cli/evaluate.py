@@ -3,57 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from rerank.cli import completing, groups
+from rerank.cli import groups
 from rerank.cli.common import verb
-from rerank.cli.options import reads
+from rerank.cli.options import judges, reads
 from rerank.cli.output_format import As, write
 from rerank.data.reading import Reading
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        "-m",
-        autocompletion=completing.completion("metrics"),
-        metavar="METRIC",
-        help="AP, nDCG@10, BLEU, WER ... Repeatable.",
-    ),
-]
-Ties = Annotated[
-    str | None,
-    typer.Option(
-        "--ties",
-        metavar="trec|expected|input",
-        autocompletion=completing.choices("trec|expected|input"),
-        help="Ties: as trec_eval (default with item ids), the mean over their orders, or by input order.",
-        rich_help_panel=groups.TESTS,
-    ),
-]
-NoRelevant = Annotated[
-    str,
-    typer.Option(
-        "--no-relevant",
-        metavar="zero|skip|one",
-        autocompletion=completing.choices("zero|skip|one"),
-        help="The value of a list without a relevant item.",
-        rich_help_panel=groups.TESTS,
-    ),
-]
-MissingLists = Annotated[
-    str | None,
-    typer.Option(
-        "--missing-lists",
-        metavar="any|zero|skip",
-        help="Judged lists of which a run returned nothing: 0 if another run returned some (any, default), "
-        "always 0 (zero, trec_eval -c), or left out for all.",
-        autocompletion=completing.choices("any|zero|skip"),
-        rich_help_panel=groups.TESTS,
-    ),
-]
 Html = Annotated[
     str | None,
     typer.Option(
@@ -63,19 +22,11 @@ Html = Annotated[
         rich_help_panel=groups.OUTPUTS,
     ),
 ]
-Samples = Annotated[
-    int,
-    typer.Option(
-        "--samples", metavar="N", min=1, help="Bootstrap samples of the lists.", rich_help_panel=groups.TESTS
-    ),
-]
-Seed = Annotated[
-    int, typer.Option("--seed", metavar="N", min=0, help="Seed of the tests.", rich_help_panel=groups.TESTS)
-]
 
 
 @verb
 @reads
+@judges()
 def evaluate(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="Judged lists, or judgements (qrels); - is standard input.")
@@ -88,16 +39,6 @@ def evaluate(
             "TABLE:FEATURE, or predicted classes.",
         ),
     ] = None,
-    metric: Metrics = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline", "-b", metavar="SYSTEM", help="The system that the others are tested against."
-        ),
-    ] = None,
-    ties: Ties = None,
-    no_relevant: NoRelevant = "zero",
-    missing_lists: MissingLists = None,
     replicas: Annotated[
         bool,
         typer.Option(
@@ -126,9 +67,8 @@ def evaluate(
     ] = False,
     html: Html = None,
     as_: As = "text",
-    samples: Samples = 1000,
-    seed: Seed = 12345,
     *,
+    settings: dict[str, Any],
     reading: Reading,
 ) -> None:
     """Evaluate systems on judged lists against first-best, random and oracle, with significance.
@@ -139,43 +79,28 @@ def evaluate(
     rerank eval test.csv scores.txt test.csv:bm25 --metric AP
     """
     from rerank.experiment.evaluating import evaluate_files
-    from rerank.report import tables
 
     result = evaluate_files(
-        data,
-        systems or [],
-        metric,
-        baseline=baseline,
-        per_list=per_list,
-        html=html,
-        reading=reading,
-        ties=ties,
-        no_relevant=no_relevant,
-        missing_lists=missing_lists,
-        samples=samples,
-        seed=seed,
-        replicas=replicas,
+        data, systems or [], per_list=per_list, html=html, reading=reading, replicas=replicas, **settings
     )
-    notes = list(filter(None, tables.replica_lines(result)))
+    notes = [line for line in result.variance_lines() if line]
     if not by_list:
-        one = tables.evaluation_sheet
-        write(as_, lambda: tables.print_table(result), result.as_json, lambda: [one(result)], notes=notes)
+        write(as_, result.print, result.as_json, result.sheets, notes=notes)
         return
     from rerank.core.tables.text import sheet_lines
-    from rerank.report.list_table import list_sheet
 
     table = result.by_list()
-    sheet = replace(list_sheet(table), signatures=())  # the evaluation has them
+    sheet = replace(table.sheet(), signatures=())  # the evaluation has them
 
     def text() -> list[str]:
-        tables.print_table(result)
+        result.print()
         return ["", *sheet_lines(sheet)]
 
     write(
         as_,
         text,
         lambda: result.as_json() | {"by_list": list(table.records())},
-        lambda: [tables.evaluation_sheet(result), sheet],
-        data=lambda: list_sheet(table, totals=False),
+        lambda: [*result.sheets(), sheet],
+        data=lambda: table.sheet(totals=False),
         notes=notes,
     )

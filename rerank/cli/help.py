@@ -46,7 +46,7 @@ def help_(
         from rich.console import Console
         from rich.markdown import Markdown
 
-        from rerank.core.files.streams import unescaped
+        from rerank.core.files.write import unescaped
 
         Console(file=unescaped(sys.stdout)).print(Markdown(manual[topic]))
     else:

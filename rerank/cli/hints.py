@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rerank.core.files.inputs import is_pipe
+from rerank.core.files.read import is_pipe
 
 # Options of trec_eval, RankLib, svm_rank, sacrebleu, LightGBM and others, and what to give in their place:
 # the first of the options (--x) or arguments (X) that the verb has, or an advice of several words.

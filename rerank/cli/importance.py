@@ -9,8 +9,7 @@ import typer
 
 from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
-from rerank.cli.evaluate import NoRelevant, Samples, Seed, Ties
-from rerank.cli.options import configures, reads
+from rerank.cli.options import configures, judges, reads
 from rerank.cli.output_format import As, write
 from rerank.cli.train import Config, LearnerName, Set
 from rerank.data.reading import Reading
@@ -75,6 +74,7 @@ def weights(
 @app.add("permute")
 @verb
 @reads
+@judges("metrics", "baseline", "missing_lists", "level")
 def permute(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
@@ -105,16 +105,13 @@ def permute(
             rich_help_panel=groups.TESTS,
         ),
     ] = 1,
-    ties: Ties = None,
-    no_relevant: NoRelevant = "zero",
     top: Top = 50,
     out: Out = None,
     as_: As = "text",
-    samples: Samples = 1000,
-    seed: Seed = 12345,
     jobs: Jobs = None,
     cluster: ClusterAddress = None,
     *,
+    settings: dict[str, Any],
     reading: Reading,
 ) -> None:
     """Permute each feature, or group of features, within each list: what the metric loses, with intervals.
@@ -138,10 +135,7 @@ def permute(
         groups=group or [],
         repeats=repeats,
         permutation_seed=permutation_seed,
-        ties=ties,
-        no_relevant=no_relevant,
-        samples=samples,
-        seed=seed,
+        **settings,
         jobs=jobs,
         cluster=cluster,
         reading=reading,
@@ -153,6 +147,7 @@ def permute(
 @app.add("ablate")
 @verb
 @configures(TrainConfig)
+@judges("metrics", "baseline", "missing_lists", "level", "seed")
 def ablate(
     config: Config = None,
     learner: LearnerName = None,
@@ -165,12 +160,9 @@ def ablate(
         list[str] | None, typer.Option("--test-refs", metavar="FILE", help="Their references. Repeatable.")
     ] = None,
     group: Groups = None,
-    ties: Ties = None,
-    no_relevant: NoRelevant = "zero",
     top: Top = 50,
     out: Out = None,
     as_: As = "text",
-    samples: Samples = 1000,
     resampling_seed: Annotated[
         int,
         typer.Option(
@@ -178,6 +170,7 @@ def ablate(
         ),
     ] = 12345,
     *,
+    settings: dict[str, Any],
     given: dict[str, Any],
 ) -> None:
     """Train without each feature, or group of features: what the metric loses on test or development lists.
@@ -190,20 +183,18 @@ def ablate(
     from rerank.training.ablation import ablation_files
     from rerank.training.config import read_config
 
-    settings = read_config(
+    trained = read_config(
         config, set_ or [], given if learner is None else {**given, "learner.name": learner}
     )
-    inputs = [*settings.files(), *(test_refs or []), *([] if test is None else [test])]
+    inputs = [*trained.files(), *(test_refs or []), *([] if test is None else [test])]
     check_outputs({} if out is None else {"--out": out}, inputs)
     found = ablation_files(
-        settings,
+        trained,
         test,
         test_refs=test_refs or [],
         groups=group or [],
-        ties=ties,
-        no_relevant=no_relevant,
-        samples=samples,
         seed=resampling_seed,
+        **settings,
     )
     _print(as_, importance.ablation_sheet(found, top), found.as_json)
     _write(importance.rows_of(found), out)
@@ -216,7 +207,7 @@ def _print(form: str, sheet: Sheet, record: Callable[[], Any]) -> None:
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:
-    from rerank.core.files.streams import write_lines
+    from rerank.core.files.write import write_lines
 
     if out is not None:
         write_lines(out, rows)

@@ -14,6 +14,7 @@ import typer
 from rerank.cli.completing import completion_of
 from rerank.core.settings import Field, Settings
 from rerank.data.reading import Reading
+from rerank.evaluation.judging import Judging
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,13 +32,30 @@ def configures(owner: type[Settings]) -> Callable[[F], F]:
     return lambda function: _with_options(function, owner, "given", lambda given: given)
 
 
-def _with_options(function: F, owner: type[Settings], name: str, make: Callable[[dict[str, Any]], Any]) -> F:
+def judges(*without: str) -> Callable[[F], F]:
+    """Add the options of judging to a command, which gets ``settings: dict[str, Any]`` of those typed.
+
+    There are no options for settings ``without``, nor for scores that a system lacks, which are for reading.
+    """
+    return lambda function: _with_options(
+        function, Judging, "settings", lambda given: given, (*without, "missing")
+    )
+
+
+def _with_options(
+    function: F,
+    owner: type[Settings],
+    name: str,
+    make: Callable[[dict[str, Any]], Any],
+    without: tuple[str, ...] = (),
+) -> F:
     """``function`` with an option for each setting; what was typed goes through ``make`` to ``name``.
 
     Options that the function has already stay its own, as ``--match`` of 'rerank features qa' does.
     """
     signature = inspect.signature(function, eval_str=True)
-    options = [one for one in options_of(owner).items() if one[1].name not in signature.parameters]
+    own_names = {*signature.parameters, *without}
+    options = [one for one in options_of(owner).items() if one[1].name not in own_names]
     added = dict(sorted(options, key=lambda option: option[1].name in Reading.settings))
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

@@ -66,7 +66,7 @@ def write(
         lines = text()
         sys.stdout.writelines(f"{visible(line)}\n" for line in lines or ())
         return
-    from rerank.core.files.streams import write_lines
+    from rerank.core.files.write import write_lines
     from rerank.core.tables.data import to_json
     from rerank.core.tables.display import sheets_text
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rerank.cli import completing, groups
 from rerank.cli.common import verb
-from rerank.cli.evaluate import Metrics, Samples, Seed
+from rerank.cli.options import judges
 
 
 @verb
+@judges("missing_lists")
 def report(
     folders: Annotated[
         list[str],
@@ -19,11 +20,6 @@ def report(
             metavar="DIR", help="Folders written by 'rerank run'; several are several data sets, for ranks."
         ),
     ],
-    metric: Metrics = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", "-b", metavar="ROW", help="Test rows against this one, or first-best."),
-    ] = None,
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Test every two rows.", rich_help_panel=groups.TESTS)
     ] = False,
@@ -80,8 +76,8 @@ def report(
             rich_help_panel=groups.OUTPUTS,
         ),
     ] = False,
-    samples: Samples = 1000,
-    seed: Seed = 12345,
+    *,
+    settings: dict[str, Any],
 ) -> None:
     """Report values, intervals, paired tests and ranks of experiments; nothing is trained.
 
@@ -99,9 +95,6 @@ def report(
         adaptation=adaptation,
         choices=choices,
         costs=costs,
-        metrics=metric,
-        baseline=baseline,
         all_pairs=all_pairs,
-        samples=samples,
-        seed=seed,
+        **settings,
     )

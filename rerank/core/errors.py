@@ -117,3 +117,12 @@ class DataNote(UserWarning):
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during work of which something was kept; the message tells what, and how to go on."""
+
+
+def os_error(path: str, error: OSError) -> RerankError:
+    """Return the one-line error for an operating system's error about ``path``."""
+    if isinstance(error, FileNotFoundError):
+        return RerankError(f"{path}: no such file or folder")
+    if isinstance(error, IsADirectoryError):
+        return RerankError(f"{path}: is a folder, expected a file")
+    return RerankError(f"{path}: {(error.strerror or str(error)).lower()}")

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, printable
-from rerank.core.files.streams import atomic_write, plain_suffix
+from rerank.core.files.read import plain_suffix
+from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d00")

@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError, DataNote, FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats, Index, Ints, Mask

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rerank.core.files.streams import atomic_write
+from rerank.core.files.write import atomic_write
 from rerank.core.types import AnyArray, Floats, Index
 
 _MAGIC = b"\x93NUMPY\x01\x00"

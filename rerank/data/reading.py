@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.inputs import is_file
+from rerank.core.files.read import is_file
 from rerank.core.patterns import patterns_of
 from rerank.core.settings import Settings, setting
 

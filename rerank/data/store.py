@@ -2,7 +2,7 @@
 
 ``meta.json`` records the version of the format, the sizes, and the dtype and shape of every array. String
 columns are two arrays each, ``NAME.bytes`` and ``NAME.offsets``. The same lists give the same bytes.
-A store is written next to its destination and moved there whole, see rerank/core/files/atomic_output.py.
+A store is written next to its destination and moved there whole, see rerank/core/files/write.py.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rerank.core.errors import DataNote, FormatError, RerankError
-from rerank.core.files.atomic_output import Part, placing, recover
 from rerank.core.files.filesystem import sync
+from rerank.core.files.write import StagedOutput, recover, staged
 from rerank.core.types import AnyArray
 from rerank.data.columns.schema import Column, declared
 from rerank.data.columns.strings import StringColumn
@@ -46,7 +46,7 @@ def write_store(lists: CandidateLists, path: StrPath) -> None:
     restore(place)
     check_place(place)
     arrays = dict(arrays_of(lists))
-    with placing(place, folder=True) as part:
+    with staged(place, folder=True) as part:
         for name, array in arrays.items():
             with _new_file(part, f"{name}.npy") as file:
                 values = np.ascontiguousarray(array)
@@ -92,7 +92,7 @@ def _is_whole(path: str) -> bool:
 
 
 @contextmanager
-def _new_file(part: Part, name: str) -> Iterator[BinaryIO]:
+def _new_file(part: StagedOutput, name: str) -> Iterator[BinaryIO]:
     """A file of a store that is being prepared; on the disk when the block ends."""
     with open(os.path.join(part.path, name), "xb") as file:
         yield file

@@ -8,15 +8,30 @@ lists pool the lists of all folds, after averaging each list's statistics over s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from rerank.core.types import Floats, Mask
 from rerank.data.judge import corpus_value
-from rerank.evaluation.significance import Comparison, bootstrap_sums, compare, interval, randomised_sums
+from rerank.evaluation.significance import (
+    bootstrap_p,
+    bootstrap_sums,
+    detectable_by_mcnemar,
+    detectable_difference,
+    holm,
+    interval,
+    mcnemar_p,
+    paired_t_p,
+    randomisation_p,
+    randomised_sums,
+    unit_of_outcomes,
+    wilcoxon_p,
+    wins_ties_losses,
+)
 from rerank.evaluation.variance import Variance, of_values
 from rerank.metrics.judges import ReportJudge
 
@@ -27,7 +42,8 @@ Statistics: TypeAlias = tuple[tuple[Floats, ...], ...]
 class BootstrapTable:
     """Statistics of several rankings by the same metrics, and their sums over the same resampled lists.
 
-    Methods take rankings by their names in ``rows``, and metrics by their position m in ``judges``.
+    Methods take rankings by their names in ``rows``, and metrics by their position m in ``judges``. Lists are
+    drawn when a sampled value is first asked for.
 
     Parameters
     ----------
@@ -57,7 +73,15 @@ class BootstrapTable:
             seed if k == 0 else np.random.SeedSequence(seed, spawn_key=(k,)) for k in range(len(judged))
         ]
         self._by_fold = {
-            name: [_fold_values(of, found) for of, found in zip(judges, row, strict=True)]
+            name: [
+                np.array(
+                    [
+                        [corpus_value(judge, one) for one in seeds]
+                        for judge, seeds in zip(of, found, strict=True)
+                    ]
+                )
+                for of, found in zip(judges, row, strict=True)
+            ]
             for name, row in rows.items()
         }
         self._counted = [
@@ -66,9 +90,10 @@ class BootstrapTable:
             else np.array([judge.judged.any() for judge in of])
             for m, of in enumerate(judges)
         ]
-        self._sampled = self._samples() if rows else {}
+        self._list_values: dict[tuple[str, int], Floats] = {}
 
-    def _samples(self) -> dict[str, list[Floats]]:
+    @cached_property
+    def _sampled(self) -> dict[str, list[Floats]]:
         """Each ranking's values of the samples, by metric: means over folds of means over seeds."""
         drawn = [self._sums(k) if mask.any() else {} for k, mask in enumerate(self.judged)]
         return {
@@ -119,21 +144,21 @@ class BootstrapTable:
         return float(counted.mean()) if len(counted) else float("nan")
 
     def list_values(self, name: str, m: int) -> Floats:
-        """Return each list's value on its own, float64 (n_lists of all folds); NaN if it does not count."""
-        return np.concatenate(
-            [
-                list_values(judge, seeds)
+        """Return each list's value on its own, float64 (n_lists of all folds); NaN if it does not count.
+
+        Statistics of several seeds are averaged for each list.
+        """
+        if (name, m) not in self._list_values:
+            values = [
+                np.where(judge.judged, judge.score_from_sums(mean_of(seeds)), np.nan)
                 for judge, seeds in zip(self.judges[m], self.rows[name][m], strict=True)
             ]
-        )
+            self._list_values[name, m] = np.concatenate(values)
+        return self._list_values[name, m]
 
     def sampled(self, name: str, m: int) -> Floats:
         """Return a ranking's values by metric m over the resampled lists, float64 (samples)."""
         return self._sampled[name][m]
-
-    def interval(self, name: str, m: int, level: float) -> tuple[float, float] | None:
-        """Return the percentile interval of a ranking's value by metric m."""
-        return interval(self.sampled(name, m), level)
 
     def swapped(self, a: str, b: str, m: int) -> tuple[Floats, Floats, float]:
         """Return both rankings' values if lists are swapped at random, and the observed difference.
@@ -156,20 +181,8 @@ class BootstrapTable:
         in_a, in_b = (_mean(values, self.samples) for values in swapped)
         return in_a, in_b, float(np.mean(observed)) if observed else float("nan")
 
-    def compare(self, a: str, b: str, m: int) -> Comparison:
-        """Return the tests of ranking a against ranking b by metric m."""
-        found = compare(
-            self.list_values(a, m),
-            self.list_values(b, m),
-            self.judges[m][0].better,
-            self.value(a, m) - self.value(b, m),
-            self.sampled(a, m),
-            self.sampled(b, m),
-        )
-        return found if self._varies(a, b, m) else replace(found, p_bootstrap=None)
-
-    def _varies(self, a: str, b: str, m: int) -> bool:
-        """Whether a fold has several lists that count: otherwise every resample is the same."""
+    def varies(self, a: str, b: str, m: int) -> bool:
+        """Return whether a fold has several lists that count: otherwise every resample is the same."""
         differences = self.list_values(a, m) - self.list_values(b, m)
         ends = np.cumsum([len(mask) for mask in self.judged])[:-1]
         return any(np.count_nonzero(np.isfinite(part)) > 1 for part in np.split(differences, ends))
@@ -181,27 +194,131 @@ class BootstrapTable:
         return of_values(self.judges[m][0].name, values, sampled, level)
 
 
-def of_one_set(
-    judges: Sequence[ReportJudge],
-    rows: Mapping[str, Sequence[Floats]],
-    judged: Mask,
-    samples: int,
-    seed: int,
-) -> BootstrapTable:
-    """Return rankings of one set of lists, with one seed each.
+class Test:
+    """Ranking a against ranking b by one metric. All p-values are two-sided, computed when first asked for.
+
+    Attributes
+    ----------
+    a, b : str
+    value_a, value_b, difference : float
+        Their values, and that of a minus that of b.
+    ci : (float, float), optional
+        Percentile interval of the difference over resampled lists.
+    p_bootstrap, p_randomisation, p_wilcoxon, p_t : float, optional
+        None if there is nothing to test.
+    holm : float, optional
+        p_bootstrap corrected for all pairs that are tested by the metric.
+    p_sacrebleu : float, optional
+        The bootstrap's p as sacrebleu computes it, about half of p_bootstrap.
+    p_mcnemar : float, optional
+        Exact; None if a list's value can be other than 0 and 1 (or 100).
+    detectable, detectable_mcnemar : float, optional
+        The smallest difference that tests of these lists find in 80 % of samples, and that McNemar's finds;
+        None if they can find no difference.
+    wins, ties, losses : int
+        Lists that a wins, ties and loses.
+    """
+
+    __test__ = False  # not a test case of pytest, despite its name
+
+    KEYS = (
+        *("a", "b", "value_a", "value_b", "difference", "ci", "p_bootstrap", "holm", "p_randomisation"),
+        *("p_wilcoxon", "p_t", "p_sacrebleu", "p_mcnemar", "detectable", "detectable_mcnemar"),
+        *("wins", "ties", "losses"),
+    )
+
+    def __init__(self, table: BootstrapTable, a: str, b: str, m: int, level: float) -> None:
+        self.a, self.b = a, b
+        self._table, self._m, self._level = table, m, level
+        self.value_a, self.value_b = table.value(a, m), table.value(b, m)
+        self.difference = self.value_a - self.value_b
+        self.wins, self.ties, self.losses = wins_ties_losses(*self._lists(), table.judges[m][0].better)
+        self.holm: float | None = None
+
+    def _lists(self) -> tuple[Floats, Floats]:
+        return self._table.list_values(self.a, self._m), self._table.list_values(self.b, self._m)
+
+    def _list_differences(self) -> Floats:
+        return np.subtract(*self._lists())
+
+    def _sampled_differences(self) -> Floats:
+        return self._table.sampled(self.a, self._m) - self._table.sampled(self.b, self._m)
+
+    @cached_property
+    def ci(self) -> tuple[float, float] | None:
+        return interval(self._sampled_differences(), self._level)
+
+    @cached_property
+    def p_bootstrap(self) -> float | None:
+        if not self._table.varies(self.a, self.b, self._m):
+            return None
+        sampled_a, sampled_b = (self._table.sampled(name, self._m) for name in (self.a, self.b))
+        return bootstrap_p(sampled_a, sampled_b, self.difference)
+
+    @cached_property
+    def p_randomisation(self) -> float | None:
+        return randomisation_p(*self._table.swapped(self.a, self.b, self._m))
+
+    @cached_property
+    def p_wilcoxon(self) -> float | None:
+        return wilcoxon_p(self._list_differences())
+
+    @cached_property
+    def p_t(self) -> float | None:
+        return paired_t_p(self._list_differences())
+
+    @cached_property
+    def p_sacrebleu(self) -> float | None:
+        d = self._sampled_differences()
+        d = np.abs(d[np.isfinite(d)])
+        if self.p_bootstrap is None or len(d) == 0 or not np.isfinite(self.difference):
+            return None
+        return (int(np.count_nonzero(d - d.mean() > abs(self.difference))) + 1) / (len(d) + 1)
+
+    @cached_property
+    def _unit(self) -> float | None:
+        return unit_of_outcomes(*self._lists())
+
+    @cached_property
+    def p_mcnemar(self) -> float | None:
+        return None if self._unit is None else mcnemar_p(self.wins, self.losses)
+
+    @cached_property
+    def detectable(self) -> float | None:
+        d = self._sampled_differences()
+        error = math.nan if self.p_bootstrap is None else float(np.std(d[np.isfinite(d)]))
+        return detectable_difference(error, self.wins + self.ties + self.losses, self._level)
+
+    @cached_property
+    def detectable_mcnemar(self) -> float | None:
+        if self._unit is None:
+            return None
+        differing = self.wins + self.losses
+        share = detectable_by_mcnemar(differing, differing + self.ties, self._level)
+        return None if share is None else self._unit * share
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything by name."""
+        return {key: getattr(self, key) for key in self.KEYS}
+
+
+def tests_of(table: BootstrapTable, names: Iterable[tuple[str, str]], m: int, level: float) -> list[Test]:
+    """Return the tests of some pairs of rankings by one metric, with Holm's correction for these pairs.
 
     Parameters
     ----------
-    judges : sequence of ReportJudge
-        By metric.
-    rows : mapping of str to sequence of float64 (n_lists, k)
-        The statistics of each ranking, by metric.
-    judged : bool (n_lists)
-        The lists that are drawn from.
-    samples, seed : int
+    table : BootstrapTable
+    names : iterable of (str, str)
+        The rankings a and b of each pair.
+    m : int
+        The metric's place in the table.
+    level : float
+        Of the intervals.
     """
-    parts = {name: [((per_list,),) for per_list in row] for name, row in rows.items()}
-    return BootstrapTable([[judge] for judge in judges], parts, [judged], samples, seed)
+    found = [Test(table, a, b, m, level) for a, b in names]
+    for test, corrected in zip(found, holm([test.p_bootstrap for test in found]), strict=True):
+        test.holm = corrected
+    return found
 
 
 def judged_by_any(judges: Iterable[ReportJudge]) -> Mask:
@@ -210,30 +327,9 @@ def judged_by_any(judges: Iterable[ReportJudge]) -> Mask:
     return judged
 
 
-def list_values(judge: ReportJudge, seeds: Sequence[Floats]) -> Floats:
-    """Return each list's value on its own (n_lists), NaN if the list does not count.
-
-    Parameters
-    ----------
-    judge : ReportJudge
-    seeds : sequence of float64 (n_lists, k)
-        The statistics of each seed; they are averaged.
-    """
-    return np.where(judge.judged, judge.score_from_sums(mean_of(seeds)), np.nan)
-
-
 def mean_of(seeds: Sequence[Floats]) -> Floats:
     """Return the mean of the statistics of several seeds, of one seed as they are: float64 (n_lists, k)."""
     return seeds[0] if len(seeds) == 1 else np.mean(np.stack(seeds), axis=0)
-
-
-def _fold_values(judges: Sequence[ReportJudge], found: Statistics) -> Floats:
-    """The value of each fold and seed, float64 (n_folds, n_seeds)."""
-    values = [
-        [corpus_value(judge, per_list) for per_list in seeds]
-        for judge, seeds in zip(judges, found, strict=True)
-    ]
-    return np.array(values, dtype=np.float64)
 
 
 def _mean(values: Sequence[Floats], samples: int) -> Floats:

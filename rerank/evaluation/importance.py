@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from rerank.core.tables.display import Display
 from rerank.core.types import Floats
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
+from rerank.evaluation.bootstrap import BootstrapTable, tests_of
+from rerank.evaluation.significance import SEED, bootstrap_sums, interval
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge, nothing_judged
 
@@ -249,30 +250,22 @@ def compared(
     resampling
         The bootstrap over lists.
     """
-    found = []
-    value, values = corpus_value(judge, whole), _by_list(judge, whole)
-    for name, n, row in zip(names, columns, rows, strict=True):
-        a, b = resampling.values(judge, (whole, row))
-        without = corpus_value(judge, row)
-        tests = compare(values, _by_list(judge, row), judge.better, value - without, a, b)
-        found.append(
-            Ablated(
-                name,
-                n,
-                without,
-                judge.better * (value - without),
-                interval(judge.better * (a - b), resampling.level),
-                tests.p_bootstrap,
-                None,
-                tests.wins,
-                tests.ties,
-                tests.losses,
-            )
+    models = {"": whole, **{str(i): row for i, row in enumerate(rows)}}
+    statistics = {name: [((row,),)] for name, row in models.items()}
+    table = BootstrapTable([[judge]], statistics, [judge.judged], resampling.samples, resampling.seed)
+    tests = tests_of(table, [("", str(i)) for i in range(len(rows))], 0, resampling.level)
+    return [
+        Ablated(
+            name,
+            n,
+            test.value_b,
+            judge.better * test.difference,
+            interval(judge.better * (table.sampled("", 0) - table.sampled(test.b, 0)), resampling.level),
+            test.p_bootstrap,
+            test.holm,
+            test.wins,
+            test.ties,
+            test.losses,
         )
-    corrected = holm([one.p for one in found])
-    return [replace(one, holm=p) for one, p in zip(found, corrected, strict=True)]
-
-
-def _by_list(judge: ReportJudge, rows: Floats) -> Floats:
-    """Each list's value on its own (n_lists), NaN if the list does not count."""
-    return np.where(judge.judged, judge.score_from_sums(rows), np.nan)
+        for name, n, test in zip(names, columns, tests, strict=True)
+    ]

@@ -1,34 +1,46 @@
-"""What the systems of an experiment scored on the test lists of each fold, as reports and pages take it."""
+"""Systems judged on the test lists of folds: values, intervals, references and paired tests.
+
+There is one table of statistics for each fraction of the training lists (``bootstrap.BootstrapTable``), and
+everything is computed from it when it is first asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
-from rerank.core.text import count
-from rerank.core.types import Floats
+from rerank.core.text import count, some
+from rerank.core.types import Floats, Mask
+from rerank.data.first_best import differ
+from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import check_apart
-from rerank.evaluation.bootstrap import Statistics, list_values
-from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.significance import SEED
-from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge, checked_scores, nothing_judged, statistics
+from rerank.data.overlap import shared_ids
+from rerank.evaluation.bootstrap import BootstrapTable, Statistics, Test, judged_by_any, tests_of
+from rerank.evaluation.judging import Judging
+from rerank.evaluation.significance import interval
+from rerank.evaluation.variance import Variance
+from rerank.metrics.judges import ReportJudge, Scores, statistics
+from rerank.metrics.selecting import Selection
+
+FIRST_BEST = "first_best"
+WHOLE = 100  # percent of the training lists
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """A model on the test lists of a fold.
+class Run:
+    """A system's scores of the test lists of a fold, from one seed, and what a page shows of its model.
 
     Attributes
     ----------
-    scores : float64 (n_items)
+    scores : float (n_items)
         In the order of the caller's rows of the fold's test lists; larger is better, NaN = not returned.
     seed : int, optional
         None if the learner draws nothing.
@@ -44,7 +56,7 @@ class Outcome:
         The rounds that were kept.
     """
 
-    scores: Floats
+    scores: Scores
     seed: int | None = None
     curve: Sequence[Mapping[str, float]] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -53,332 +65,470 @@ class Outcome:
     rounds: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class TestPart:
-    """The test lists of a fold.
+# By system and fraction of the training lists in percent: for each fold, the run of each seed.
+Runs: TypeAlias = Mapping[str, Mapping[int, Sequence[Sequence[Run]]]]
 
-    Attributes
-    ----------
-    name : str
-        The fold.
-    lists : CandidateLists
-    judges : mapping of str to ReportJudge
-        By metric as typed, in the order of the report.
-    """
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The test lists of a fold, and the metrics prepared for them by their names as typed."""
 
     name: str
     lists: CandidateLists
     judges: Mapping[str, ReportJudge]
 
-    __test__ = False  # not a test case of pytest, despite its name
+    @classmethod
+    def of(cls, name: str, lists: CandidateLists, judging: Judging) -> Part:
+        """Return lists with the metrics of ``judging``; errors are those of ``Judging.prepare``."""
+        return cls(name, lists, judging.prepare(lists))
+
+    @cached_property
+    def judged(self) -> Mask:
+        """The lists that a metric can judge, bool (n_lists)."""
+        return judged_by_any(self.judges.values())
 
     @property
-    def has_first_best(self) -> bool:
-        """Whether the first stage ranked the lists."""
-        return all(judge.first_best() is not None for judge in self.judges.values())
+    def unjudged(self) -> int:
+        """How many lists have no item that a metric can judge."""
+        return int(np.count_nonzero(~self.judged))
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        lists: CandidateLists,
-        metrics: Sequence[str],
-        *,
-        ties: str | None = None,
-        no_relevant: str = "zero",
-        missing_lists: str | None = None,
-        missing: str | None = None,
-    ) -> TestPart:
-        """Return a part whose judges share their work; other options as for ``prepare_all``.
-
-        Raises
-        ------
-        ConfigError
-            If a metric or an option is unknown.
-        DataError
-            If a needed column is missing.
-        """
-        typed = parse_all(metrics)
-        judges = prepare_all(
-            lists,
-            typed.values(),
-            ties=ties,
-            no_relevant=no_relevant,
-            missing_lists=missing_lists,
-            missing=missing,
-        )
-        return cls(name, lists, dict(zip(typed, judges, strict=True)))
+    @cached_property
+    def first_best(self) -> list[Floats | None]:
+        """The statistics of the first stage's ranking by each metric, None without one."""
+        return [judge.first_best() for judge in self.judges.values()]
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
-    """Systems, here called rows, on the same test lists.
+class SystemResult:
+    """A system by one metric, trained on one fraction of the training lists.
 
     Attributes
     ----------
-    name : str
-        The experiment or the set.
-    parts : tuple of TestPart
-        A part for each fold; no list is in two of them.
-    systems : mapping of str to mapping of int to tuple of tuples of Outcome
-        By row and share of the training lists in percent: for each fold, the outcome of each seed.
-    baseline : str, optional
-        The row that the others are tested against, or "first_best".
-    samples, level, seed
-        Of the bootstrap.
-    notes : tuple of str
-        What a reader must know, such as rows that were left out.
-
-    Raises
-    ------
-    ConfigError
-        If the baseline is unknown, or a row is called "first_best".
-    DataError
-        If a list is in two parts, nothing is judged, or a row lacks a fold or a seed.
+    value : float
+        The mean over folds of the mean over seeds; NaN if a fold that counts has none.
+    ci : (float, float), optional
+        Percentile interval: lists are resampled within each fold.
+    gap : float, optional
+        Share of the way from first-best to oracle; None if these are equal or unknown.
+    values : tuple of tuples of float
+        For each fold, the value of each seed; NaN without a value.
+    by_fold, by_seed : tuple of float
+        The mean over seeds in each fold, and the mean over folds of each seed.
+    seeds : tuple of int, optional
+        In the order of ``by_seed``; a learner that draws nothing has one, None.
+    sd_seeds : float, optional
+        Standard deviation of ``by_seed``, divided by n - 1; None for one seed.
+    switched : int, optional
+        Judged lists whose chosen item is not first-best, for metrics of one chosen item.
+    test : Test, optional
+        Against the baseline.
     """
 
-    name: str
-    parts: tuple[TestPart, ...]
-    systems: Mapping[str, Mapping[int, tuple[tuple[Outcome, ...], ...]]]
-    baseline: str | None = None
-    samples: int = 1000
-    level: float = 0.95
-    seed: int = SEED
-    notes: tuple[str, ...] = ()
-    _known: dict[tuple[str, int], dict[str, Statistics]] = field(default_factory=dict, init=False, repr=False)
+    KEYS = ("value", "ci", "gap", "values", "by_fold", "by_seed", "seeds", "sd_seeds")
 
-    def __post_init__(self) -> None:
-        if FIRST_BEST in self.systems:
-            raise ConfigError(f"{FIRST_BEST!r} names the first stage's ranking; call the row something else")
-        if self.baseline is not None and self.baseline not in self.systems:
-            if self.baseline != FIRST_BEST:
-                raise ConfigError(
-                    f"unknown baseline {self.baseline!r}; {did_you_mean(self.baseline, self.systems)}"
-                )
-            if not self.has_first_best:
-                raise ConfigError("the baseline is first-best, but the test lists have no order of their own")
-        _check_parts(self.parts)
-        for system, shares in self.systems.items():
-            _check_outcomes(system, shares, self.parts)
+    def __init__(self, metric: MetricResults, system: str, fraction: int) -> None:
+        self._metric, self._system, self._fraction = metric, system, fraction
+        self._table, self._m = metric.results.table(fraction), metric.place
+        self.value = self._table.value(system, self._m)
 
-    @classmethod
-    def of_systems(
-        cls,
-        lists: CandidateLists,
-        systems: Mapping[str, npt.ArrayLike],
-        metrics: Sequence[str],
-        *,
-        name: str | None = None,
-        baseline: str | None = None,
-        ties: str | None = None,
-        no_relevant: str = "zero",
-        missing_lists: str | None = None,
-        missing: str | None = None,
-        samples: int = 1000,
-        level: float = 0.95,
-        seed: int = SEED,
-    ) -> Results:
-        """Return the results of score files or arrays: one part, one outcome for each system.
+    @cached_property
+    def ci(self) -> tuple[float, float] | None:
+        return interval(self._table.sampled(self._system, self._m), self._metric.results.judging.level)
 
-        Parameters
-        ----------
-        lists : CandidateLists
-        systems : mapping of str to array_like (n_items)
-            Scores by name, in the order of the caller's rows; larger is better.
-        metrics : sequence of str
-        name : str, optional
-            By default where the lists come from.
-        baseline : str, optional
-            A system; by default the first stage's ranking if there is one.
-        ties, no_relevant, missing_lists, missing : str, optional
-            See ``prepare_all``.
-        samples, level, seed
-            Of the bootstrap.
-        """
-        part = TestPart.of(
-            "",
-            lists,
-            metrics,
-            ties=ties,
-            no_relevant=no_relevant,
-            missing_lists=missing_lists,
-            missing=missing,
-        )
-        outcomes = {
-            system: {100: ((Outcome(_checked(system, scores, lists.n_items)),),)}
-            for system, scores in systems.items()
+    @property
+    def gap(self) -> float | None:
+        first, oracle = self._metric.first_best, self._metric.oracle
+        known = first is not None and abs(oracle - first) > 1e-12 and np.isfinite(self.value)
+        return (self.value - first) / (oracle - first) if known and first is not None else None
+
+    @property
+    def values(self) -> tuple[tuple[float, ...], ...]:
+        return tuple(map(tuple, self._table.values(self._system, self._m).tolist()))
+
+    @property
+    def by_fold(self) -> tuple[float, ...]:
+        return tuple(self._table.by_fold(self._system, self._m).tolist())
+
+    @property
+    def by_seed(self) -> tuple[float, ...]:
+        return tuple(self._table.by_seed(self._system, self._m).tolist())
+
+    @property
+    def seeds(self) -> tuple[int | None, ...]:
+        return tuple(run.seed for run in self._metric.results.runs_of(self._system, self._fraction)[0])
+
+    @property
+    def sd_seeds(self) -> float | None:
+        return float(np.std(self.by_seed, ddof=1)) if len(self.by_seed) > 1 else None
+
+    @cached_property
+    def switched(self) -> int | None:
+        results = self._metric.results
+        found = [
+            _switched(judge, part.lists.from_input_order(runs[0].scores))
+            for judge, part, runs in zip(
+                self._metric.judges, results.parts, results.runs_of(self._system, self._fraction), strict=True
+            )
+        ]
+        return None if None in found else sum(n for n in found if n is not None)
+
+    @property
+    def test(self) -> Test | None:
+        return self._metric.against(self._system, self._metric.results.against)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the value with its spread over folds and seeds, by name."""
+        return {key: getattr(self, key) for key in self.KEYS}
+
+
+@dataclass(frozen=True, eq=False)
+class MetricResults:
+    """All systems by one metric.
+
+    Attributes
+    ----------
+    results : Results
+    place : int
+        The metric's place among those of the results.
+    typed : str
+        The name as the user wrote it.
+    """
+
+    results: Results
+    place: int
+    typed: str
+
+    @cached_property
+    def judges(self) -> list[ReportJudge]:
+        """The metric prepared for each fold."""
+        return [list(part.judges.values())[self.place] for part in self.results.parts]
+
+    @property
+    def name(self) -> str:
+        """The canonical name."""
+        return self.judges[0].name
+
+    @property
+    def signature(self) -> str:
+        """Everything that changes the number."""
+        return self.judges[0].signature
+
+    @property
+    def better(self) -> int:
+        """1 if a larger value is better, -1 if a smaller one is."""
+        return self.judges[0].better
+
+    @property
+    def digits(self) -> int:
+        """Decimals to show."""
+        return self.judges[0].digits
+
+    @property
+    def lists(self) -> int:
+        """How many lists the metric can judge."""
+        return sum(int(np.count_nonzero(judge.judged)) for judge in self.judges)
+
+    @cached_property
+    def references(self) -> dict[str, tuple[float, ...]]:
+        """The values of first_best (if the lists have an order), random and oracle in each fold."""
+        firsts = [part.first_best[self.place] for part in self.results.parts]
+        known = [
+            (judge, first) for judge, first in zip(self.judges, firsts, strict=True) if first is not None
+        ]
+        found = {FIRST_BEST: tuple(corpus_value(judge, first) for judge, first in known)}
+        return (found if len(known) == len(firsts) else {}) | {
+            "random": tuple(judge.random() for judge in self.judges),
+            "oracle": tuple(judge.oracle() for judge in self.judges),
         }
-        return cls(
-            lists.source if name is None else name,
-            (part,),
-            outcomes,
-            baseline=FIRST_BEST if baseline is None and part.has_first_best else baseline,
-            samples=samples,
-            level=level,
-            seed=seed,
-        )
+
+    @cached_property
+    def _means(self) -> dict[str, float]:
+        """The means of references over the folds that count."""
+        counted = self.results.table().folds(self.place)
+        return {
+            name: float(np.mean([values[k] for k in counted])) if counted else math.nan
+            for name, values in self.references.items()
+        }
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics as typed."""
-        return tuple(self.parts[0].judges)
+    def first_best(self) -> float | None:
+        """The first stage's value, None if the lists have no order of their own."""
+        return self._means.get(FIRST_BEST)
 
     @property
-    def shares(self) -> tuple[int, ...]:
-        """The shares of the training lists that some row was trained on, from the smallest."""
-        return tuple(sorted({share for shares in self.systems.values() for share in shares}))
+    def random(self) -> float:
+        """The value that a random ranking has on average; NaN if no list counts."""
+        return self._means["random"]
 
     @property
-    def share(self) -> int:
-        """The share that rows are compared at: the largest one that every row has."""
-        common = set.intersection(*map(set, self.systems.values())) if self.systems else {100}
+    def oracle(self) -> float:
+        """The best value that any order reaches; NaN if no list counts."""
+        return self._means["oracle"]
+
+    @property
+    def folds_left_out(self) -> tuple[str, ...]:
+        """Folds in which no system has a value: means are over the others."""
+        counted = self.results.table().folds(self.place)
+        return tuple(part.name for k, part in enumerate(self.results.parts) if k not in counted)
+
+    @cached_property
+    def rows(self) -> dict[str, dict[int, SystemResult]]:
+        """The results by system and fraction of the training lists."""
+        return {
+            name: {fraction: SystemResult(self, name, fraction) for fraction in sorted(fractions)}
+            for name, fractions in self.results.runs.items()
+        }
+
+    @cached_property
+    def pairs(self) -> tuple[Test, ...]:
+        """Every two systems, or each against the baseline, at the fraction that systems are compared at."""
+        systems, baseline = list(self.results.runs), self.results.against
+        names = [(name, baseline) for name in systems if baseline is not None and name != baseline]
+        if self.results.all_pairs:
+            names = list(combinations(systems, 2))
+        return tuple(tests_of(self.results.table(), names, self.place, self.results.judging.level))
+
+    @cached_property
+    def _by_names(self) -> dict[tuple[str, str], Test]:
+        return {(test.a, test.b): test for test in self.pairs}
+
+    def against(self, system: str, baseline: str | None) -> Test | None:
+        """Return the test of a system against the baseline, None if there is none."""
+        return None if baseline is None else self._by_names.get((system, baseline))
+
+    def variance(self) -> Variance:
+        """Return how much the systems but the baseline differ, as runs of one system."""
+        names = [name for name in self.results.runs if name != self.results.judging.baseline]
+        return self.results.table().variance(names, self.place, self.results.judging.level)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results:
+    """Systems on the same test lists.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        A part for each fold; no list is in two of them.
+    runs : mapping of str to mapping of int to sequence of sequences of Run
+        By system and fraction of the training lists in percent: for each fold, the run of each seed.
+    judging : Judging
+    baseline : str, optional
+        The system that the others are compared with, or "first_best".
+    all_pairs : bool
+        Whether every two systems are tested, in place of each against the baseline.
+    name : str
+        The experiment or the set.
+    notes : tuple of str
+        What a reader must know, such as systems that were left out.
+    """
+
+    parts: tuple[Part, ...]
+    runs: Runs
+    judging: Judging
+    baseline: str | None = None
+    all_pairs: bool = False
+    name: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def against(self) -> str | None:
+        """The system or "first_best" that the others are tested against; None if all pairs are tested."""
+        return None if self.all_pairs else self.baseline
+
+    @property
+    def fractions(self) -> tuple[int, ...]:
+        """The fractions of the training lists that some system was trained on, from the smallest."""
+        return tuple(sorted({one for of in self.runs.values() for one in of})) or (WHOLE,)
+
+    @cached_property
+    def fraction(self) -> int:
+        """The fraction that systems are compared at: the largest one that every system has."""
+        common = set.intersection(*map(set, self.runs.values())) if self.runs else {WHOLE}
         if not common:
             raise DataError(f"{self.name}: no share of the training lists is common to all rows")
         return max(common)
 
-    @property
+    @cached_property
     def has_first_best(self) -> bool:
         """Whether the first stage ranked the lists of every part."""
-        return all(part.has_first_best for part in self.parts)
+        return all(first is not None for part in self.parts for first in part.first_best)
 
-    def list_keys(self) -> list[tuple[str, str]]:
-        """Return the fold and the id of each list, in the order of ``per_list``."""
-        return [(part.name, part.lists.list_id(i)) for part in self.parts for i in range(part.lists.n_lists)]
+    @property
+    def n_lists(self) -> int:
+        """Of all parts."""
+        return sum(part.lists.n_lists for part in self.parts)
 
-    def judge(self, metric: str) -> ReportJudge:
-        """Return the first part's judge of a metric: its name, signature, direction and decimals.
+    @property
+    def n_items(self) -> int:
+        """Of all parts."""
+        return sum(part.lists.n_items for part in self.parts)
 
-        Raises
-        ------
-        ConfigError
-            If the metric is not one of ``metrics``.
-        """
-        if metric not in self.parts[0].judges:
-            raise ConfigError(f"unknown metric {metric!r}; {did_you_mean(metric, self.metrics)}")
-        return self.parts[0].judges[metric]
+    @property
+    def unjudged(self) -> int:
+        """Lists left out because no metric can judge them."""
+        return sum(part.unjudged for part in self.parts)
 
-    def statistics(self, system: str, metric: str, share: int | None = None) -> Statistics:
-        """Return what a metric sums, for each fold and seed: float64 (n_lists, k) of the fold's lists.
+    @cached_property
+    def metrics(self) -> dict[str, MetricResults]:
+        """The metrics by canonical name."""
+        made = [MetricResults(self, m, typed) for m, typed in enumerate(self.parts[0].judges)]
+        return {metric.name: metric for metric in made}
 
-        Parameters
-        ----------
-        system : str
-            A row or "first_best".
-        metric : str
-            As typed.
-        share : int, optional
-            By default the largest one that all rows have.
-
-        Raises
-        ------
-        ConfigError
-            If one of them is unknown.
-        DataError
-            If scores do not fit the lists.
-        """
-        self.judge(metric)
-        share = self.share if share is None else share
-        if (system, share) not in self._known:
-            self._known[system, share] = self._statistics(system, share)
-        return self._known[system, share][metric]
-
-    def _statistics(self, system: str, share: int) -> dict[str, Statistics]:
-        """The statistics by all metrics: scores are placed once for judges of one stage."""
-        by_fold = []
-        for k, part in enumerate(self.parts):
-            if system == FIRST_BEST:
-                found = [[_first_best(judge, part) for judge in part.judges.values()]]
-            else:
-                judges = list(part.judges.values())
-                found = [
-                    statistics(judges, part.lists.from_input_order(outcome.scores))
-                    for outcome in self.outcomes(system, share)[k]
-                ]
-            by_fold.append(found)
+    @property
+    def systems(self) -> dict[str, dict[str, SystemResult]]:
+        """The results by system and canonical name of the metric, at the fraction that all systems have."""
         return {
-            metric: tuple(tuple(seed[m] for seed in seeds) for seeds in by_fold)
-            for m, metric in enumerate(self.metrics)
+            name: {key: metric.rows[name][self.fraction] for key, metric in self.metrics.items()}
+            for name in self.runs
         }
 
-    def outcomes(self, system: str, share: int | None = None) -> tuple[tuple[Outcome, ...], ...]:
-        """Return a row's outcomes, for each fold those of each seed.
+    def metric(self, name: str) -> MetricResults:
+        """Return a metric by its canonical name or as typed; ConfigError if it is unknown."""
+        for metric in self.metrics.values():
+            if name in (metric.name, metric.typed):
+                return metric
+        raise ConfigError(f"unknown metric {name!r}; {did_you_mean(name, self.metrics)}")
+
+    def runs_of(self, system: str, fraction: int | None = None) -> Sequence[Sequence[Run]]:
+        """Return a system's runs, for each fold that of each seed, by default at ``fraction``.
 
         Raises
         ------
         ConfigError
-            If the row is unknown or has no such share.
+            If the system is unknown or was not trained on that fraction.
         """
-        if system not in self.systems:
-            raise ConfigError(f"unknown system {system!r}; {did_you_mean(system, self.systems)}")
-        share = self.share if share is None else share
-        if share not in self.systems[system]:
-            known = ", ".join(map(str, self.systems[system]))
-            raise ConfigError(f"{system}: no results of {share} % of the training lists, found {known}")
-        return self.systems[system][share]
+        if system not in self.runs:
+            raise ConfigError(f"unknown system {system!r}; {did_you_mean(system, self.runs)}")
+        fraction = self.fraction if fraction is None else fraction
+        if fraction not in self.runs[system]:
+            known = ", ".join(map(str, self.runs[system]))
+            raise ConfigError(f"{system}: no results of {fraction} % of the training lists, found {known}")
+        return self.runs[system][fraction]
 
-    def per_list(self, system: str, metric: str, share: int | None = None) -> Floats:
-        """Return each list's value, float64 (n_lists of all parts); NaN if a list is not judged.
+    @cached_property
+    def _tables(self) -> dict[int, BootstrapTable]:
+        return {}
 
-        Statistics of several seeds are averaged for each list.
+    def table(self, fraction: int | None = None) -> BootstrapTable:
+        """Return the statistics at a fraction of the training lists, by default that of comparisons.
 
-        Parameters
-        ----------
-        system, metric, share
-            As in ``statistics``.
+        The first stage is among them unless every two systems of one set are compared, which needs no
+        reference.
         """
-        found = self.statistics(system, metric, share)
-        return np.concatenate(
-            [list_values(part.judges[metric], seeds) for part, seeds in zip(self.parts, found, strict=True)]
-        )
+        fraction = self.fraction if fraction is None else fraction
+        if fraction not in self._tables:
+            names = [name for name, of in self.runs.items() if fraction in of]
+            rows = {name: self._statistics(name, fraction) for name in names}
+            compared = self.all_pairs and self.baseline != FIRST_BEST and len(self.parts) == 1
+            if not compared and self.has_first_best:
+                rows[FIRST_BEST] = self._first_best
+            judges = [metric.judges for metric in self.metrics.values()]
+            judged = [part.judged for part in self.parts]
+            own = self.judging
+            self._tables[fraction] = BootstrapTable(judges, rows, judged, own.samples, own.seed)
+        return self._tables[fraction]
+
+    @cached_property
+    def _first_best(self) -> list[Statistics]:
+        """The statistics of the first stage, by metric."""
+        by_fold = [[found for found in part.first_best if found is not None] for part in self.parts]
+        return [tuple((found[m],) for found in by_fold) for m in range(len(self.metrics))]
+
+    def _statistics(self, system: str, fraction: int) -> list[Statistics]:
+        """The statistics of a system by all metrics: scores are ranked once for metrics of one kind."""
+        by_fold = [
+            [statistics(list(part.judges.values()), part.lists.from_input_order(run.scores)) for run in runs]
+            for part, runs in zip(self.parts, self.runs_of(system, fraction), strict=True)
+        ]
+        return [
+            tuple(tuple(seed[m] for seed in seeds) for seeds in by_fold) for m in range(len(self.metrics))
+        ]
+
+    def list_keys(self) -> list[tuple[str, str]]:
+        """Return the fold and the id of each list, in the order of ``list_values``."""
+        return [(part.name, part.lists.list_id(i)) for part in self.parts for i in range(part.lists.n_lists)]
+
+    def list_values(self, system: str, metric: str, fraction: int | None = None) -> Floats:
+        """Return each list's value, float64 (n_lists of all parts); NaN if a list does not count.
+
+        Statistics of several seeds are averaged for each list. "first_best" is the first stage.
+
+        Raises
+        ------
+        ConfigError
+            If a name is unknown, or the lists have no first stage's order.
+        """
+        if system != FIRST_BEST:
+            self.runs_of(system, fraction)
+        elif not self.has_first_best:
+            raise ConfigError(f"{self.parts[0].lists.source}: the lists have no order of their own")
+        return self.table(fraction).list_values(system, self.metric(metric).place)
+
+    def per_list(self, system: str | None = None) -> Iterator[tuple[str, str, str, float]]:
+        """Yield rows (list id, system, metric, value) of one system, or of all and first-best.
+
+        Lists that do not count are skipped.
+
+        Raises
+        ------
+        ConfigError
+            If the system is unknown.
+        """
+        keys = self.list_keys()
+        for name in self.table().rows if system is None else [system]:
+            for metric in self.metrics:
+                for (_, list_id), value in zip(keys, self.list_values(name, metric).tolist(), strict=True):
+                    if value == value:
+                        yield list_id, name, metric, value
+
+    def remarks(self) -> list[str]:
+        """Return the notes, and what the values are not: means over all folds, over all lists."""
+        sizes = [part.lists.n_lists - part.unjudged for part in self.parts]
+        judged = sum(sizes)
+        notes = list(self.notes)
+        if max(sizes) == 1 < judged:
+            notes.append("no fold has two judged lists: intervals and the bootstrap's p show nothing")
+        for metric in self.metrics.values():
+            notes += _lacking(metric, len(self.parts), judged)
+        n = sum(1 for _ in shared_ids([part.lists for part in self.parts]))
+        if n:  # these lists were found to differ, or the results had been refused
+            ids = count(n, "list id is", "list ids are")
+            notes.append(f"{ids} in several folds, with other contents: taken as different lists")
+        return notes
 
 
-def _first_best(judge: ReportJudge, part: TestPart) -> Floats:
-    found = judge.first_best()
-    if found is None:
-        raise ConfigError(f"{part.lists.source}: the lists have no order of their own")
-    return found
+def _lacking(metric: MetricResults, n_folds: int, judged: int) -> list[str]:
+    """Notes on folds, lists and systems without a value by a metric."""
+    typed, left_out = metric.typed, metric.folds_left_out
+    notes = []
+    if len(left_out) == n_folds:
+        notes.append(f"{typed}: no list counts, so that there is no value")
+    elif left_out:
+        rest = count(n_folds - len(left_out), "fold")
+        notes.append(f"{typed}: no list of fold {some(left_out)} counts; means are over the other {rest}")
+    if metric.lists < judged:
+        notes.append(f"{typed}: judges {metric.lists} of the {judged} judged lists")
+    for name, by_fraction in metric.rows.items():
+        if len(left_out) < n_folds and any(row.value != row.value for row in by_fraction.values()):
+            notes.append(f"{typed}: {name} has no value in a fold, so that there is no mean")
+    return notes
 
 
-def _checked(system: str, scores: npt.ArrayLike, n_items: int, where: str = "") -> Floats:
-    """Scores as float64 (n_items); DataError with the system's name if they do not fit."""
-    try:
-        return checked_scores(scores, n_items, partial=True).astype(np.float64, copy=False)
-    except DataError as error:
-        raise DataError(f"{system}{where}: {error}") from None
+def _switched(judge: ReportJudge, scores: Scores) -> int | None:
+    """Judged lists whose choice is not the first stage's; None if the metric chooses no item."""
+    stage = judge.stage
+    if not isinstance(stage, Selection) or stage.first_best is None:
+        return None
+    chosen, first = stage.place(scores), stage.first_best
+    both = (chosen >= 0) & (first >= 0)  # otherwise nothing was returned
+    places = np.where(both, chosen, 0), np.where(both, first, 0)
+    return int(np.count_nonzero(differ(stage.lists, *places) & judge.judged))
 
 
-def _check_parts(parts: Sequence[TestPart]) -> None:
-    """Raise DataError if parts have other metrics, share a list, or nothing is judged."""
-    if not parts:
-        raise DataError("results need one part of test lists at least")
-    for part in parts:
-        if list(part.judges) != list(parts[0].judges):
-            raise DataError(f"{part.lists.source}: judged by other metrics than {parts[0].lists.source}")
-        for metric, judge in part.judges.items():
-            first = parts[0].judges[metric].signature
-            if judge.signature != first:
-                raise DataError(
-                    f"{metric} in fold {part.name}: found {judge.signature}, expected "
-                    f"{first} as in fold {parts[0].name}"
-                )
-    if not any(judge.judged.any() for part in parts for judge in part.judges.values()):
-        raise nothing_judged(parts[0].lists)
-    check_apart([part.name for part in parts], [part.lists for part in parts])
-
-
-def _check_outcomes(
-    system: str, shares: Mapping[int, tuple[tuple[Outcome, ...], ...]], parts: Sequence[TestPart]
-) -> None:
-    """Raise DataError if a row lacks a fold or a seed, or its scores do not fit."""
-    if not shares:
-        raise DataError(f"{system}: no results")
-    for share, folds in shares.items():
-        if len(folds) != len(parts):
-            raise DataError(f"{system}: results of {count(len(folds), 'fold')}, expected {len(parts)}")
-        seeds = [tuple(outcome.seed for outcome in fold) for fold in folds]
-        if not seeds[0] or any(of_fold != seeds[0] for of_fold in seeds):
-            raise DataError(f"{system}: its folds at {share} % have different seeds")
-        for fold, part in zip(folds, parts, strict=True):
-            for outcome in fold:
-                where = f" in fold {part.name}" if part.name else ""
-                _checked(system, outcome.scores, part.lists.n_items, where)
+def plain(value: Any) -> Any:
+    """Return a value of mappings, sequences and numbers for JSON: NaN and infinities become None."""
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Tests whether a difference between two rankings could be chance.
+"""Tests whether a difference between two rankings could be chance, and which differences they detect.
 
 Everything is computed from per-list statistics, whatever the metric. Resampled sums are added in a
 fixed order by one kernel, so results depend neither on the number of jobs nor on a BLAS.
@@ -6,17 +6,16 @@ fixed order by one kernel, so results depend neither on the number of jobs nor o
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
-from rerank.core.types import Floats, Ints
+from rerank.core.types import ArrayLike, Floats, Ints
 from rerank.native.evaluation import _resample
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.
@@ -27,17 +26,7 @@ SEED = 12345
 _DRAWS = 1 << 22
 # Differences up to which Wilcoxon's test counts all signs if some are tied, as scipy's does.
 _EXACT = 13
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """System a against b: two-sided p-values (None if there is nothing to test), lists won, tied, lost."""
-
-    p_bootstrap: float | None
-    p_wilcoxon: float | None
-    wins: int
-    ties: int
-    losses: int
+POWER = 0.8  # the probability with which a detectable difference is found significant
 
 
 def bootstrap_sums(per_list: Floats, samples: int, seed: int | np.random.SeedSequence) -> Floats:
@@ -153,7 +142,7 @@ def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
+def bootstrap_p(sampled_a: ArrayLike, sampled_b: ArrayLike, difference: float) -> float | None:
     """Return the two-sided p-value of the paired bootstrap, by shifting.
 
     It is (#{|d_b − mean(d)| >= |difference|} + 1) / (B + 1) over the differences d_b of B resampled values,
@@ -176,7 +165,7 @@ def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: 
     return _p(d - d.mean() if len(d) else d, difference)
 
 
-def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
+def randomisation_p(sampled_a: ArrayLike, sampled_b: ArrayLike, difference: float) -> float | None:
     """Return the two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1).
 
     Parameters
@@ -189,7 +178,7 @@ def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, differen
     return _p(_differences(sampled_a, sampled_b), difference)
 
 
-def _differences(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike) -> Floats:
+def _differences(sampled_a: ArrayLike, sampled_b: ArrayLike) -> Floats:
     """The differences of two systems that are numbers."""
     d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
     return d[np.isfinite(d)]
@@ -204,7 +193,7 @@ def _p(sampled: Floats, difference: float) -> float | None:
     return (int(np.count_nonzero(np.abs(sampled) >= bound)) + 1) / (len(sampled) + 1)
 
 
-def wilcoxon_p(differences: npt.ArrayLike) -> float | None:
+def wilcoxon_p(differences: ArrayLike) -> float | None:
     """Return the two-sided p-value of Wilcoxon's signed-rank test (zeros dropped); 1 if all are zero."""
     d = _rounded(differences)
     if len(d) == 0:
@@ -239,7 +228,7 @@ def _exact_wilcoxon_p(differences: Floats) -> float:
     return int(counts[smaller <= observed].sum()) / 2 ** len(ranks)
 
 
-def paired_t_p(differences: npt.ArrayLike) -> float | None:
+def paired_t_p(differences: ArrayLike) -> float | None:
     """Return the two-sided p-value of the paired t-test; 1 if all are zero, None for fewer than two lists."""
     d = _rounded(differences)
     if len(d) < 2:
@@ -253,7 +242,7 @@ def paired_t_p(differences: npt.ArrayLike) -> float | None:
     return float(stats.ttest_1samp(d, 0.0).pvalue)
 
 
-def _rounded(differences: npt.ArrayLike) -> Floats:
+def _rounded(differences: ArrayLike) -> Floats:
     """Differences that are numbers, rounded so that noise breaks no ties among them."""
     d = np.asarray(differences, dtype=np.float64)
     return np.round(d[np.isfinite(d)], 12) + 0.0
@@ -285,23 +274,102 @@ def wins_ties_losses(a: Floats, b: Floats, better: int) -> tuple[int, int, int]:
     return wins, len(d) - wins - losses, losses
 
 
-def compare(
-    values_a: Floats, values_b: Floats, better: int, difference: float, sampled_a: Floats, sampled_b: Floats
-) -> Comparison:
-    """Return the tests of system a against b.
+def unit_of_outcomes(a: Floats, b: Floats) -> float | None:
+    """Return the larger outcome if all values are 0 or that, 1 or 100; None if the values are not outcomes.
 
     Parameters
     ----------
-    values_a, values_b : float64 (n_lists)
-        Per-list values, NaN if a list does not count.
-    better : {1, -1}
-    difference : float
-        Corpus value of a minus that of b.
-    sampled_a, sampled_b : float64 (samples)
-        Corpus values over resampled lists, by the same draws.
+    a, b : float64 (n_lists)
+        Per-list values of two systems, NaN if a list does not count.
     """
-    one_list = np.count_nonzero(np.isfinite(values_a - values_b)) == 1  # every resample is the same
-    p_bootstrap = None if one_list else bootstrap_p(sampled_a, sampled_b, difference)
-    return Comparison(
-        p_bootstrap, wilcoxon_p(values_a - values_b), *wins_ties_losses(values_a, values_b, better)
-    )
+    values = np.concatenate([a, b])
+    values = values[np.isfinite(values)]
+    for unit in (1.0, 100.0):
+        if len(values) and np.isin(values, (0.0, unit)).all():
+            return unit
+    return None
+
+
+def mcnemar_p(wins: int, losses: int) -> float:
+    """Return the two-sided p-value of the exact test of McNemar: lists won and lost as fair coins.
+
+    Parameters
+    ----------
+    wins, losses : int
+        Lists in which one system alone succeeds, and in which the other one does.
+
+    References
+    ----------
+    McNemar: Note on the sampling error of the difference between correlated proportions or percentages.
+    Psychometrika 12, 1947.
+    """
+    if wins == losses:
+        return 1.0
+    from scipy import stats
+
+    return min(1.0, 2.0 * float(stats.binom.cdf(min(wins, losses), wins + losses, 0.5)))
+
+
+def detectable_difference(deviation: float, n_lists: int, level: float) -> float | None:
+    """Return the smallest difference that a two-sided test of so many lists finds in 80 % of samples.
+
+    It is (t' + t'') times the standard error, with the quantiles of Student's t for 1 - ``level`` two-sided
+    and for the power: close for the bootstrap, randomisation and the t-test, and for Wilcoxon's test if
+    differences are not far from normal.
+
+    Parameters
+    ----------
+    deviation : float
+        Standard error of the difference, such as its standard deviation over resampled lists.
+    n_lists : int
+        That count.
+    level : float
+        1 - the significance level.
+
+    Returns
+    -------
+    float, optional
+        In units of the metric; None for fewer than two lists or without an error.
+    """
+    if n_lists < 2 or not (math.isfinite(deviation) and deviation > 0):
+        return None
+    from scipy import stats
+
+    t = stats.t(n_lists - 1)
+    return deviation * float(t.ppf(0.5 * (1.0 + level)) + t.ppf(POWER))
+
+
+def detectable_by_mcnemar(n_differing: int, n_lists: int, level: float) -> float | None:
+    """Return the smallest difference of shares that the exact test finds in 80 % of samples.
+
+    Parameters
+    ----------
+    n_differing : int
+        Lists in which one of the systems alone succeeds: the test sees no others.
+    n_lists : int
+        All lists that count.
+    level : float
+        1 - the significance level.
+
+    Returns
+    -------
+    float, optional
+        None if not even a system that wins all of these lists would be significant.
+    """
+    if n_differing == 0:
+        return None
+    from scipy import optimize, stats
+
+    fewest = np.arange(n_differing // 2 + 1)
+    tails = 2.0 * stats.binom.cdf(fewest, n_differing, 0.5)
+    critical = int(np.count_nonzero(tails <= 1.0 - level)) - 1  # so many losses are still significant
+    if critical < 0:
+        return None
+
+    def lacks(share: float) -> float:  # the share of lists won
+        losses = stats.binom(n_differing, 1.0 - share)
+        wrong_side = losses.sf(n_differing - critical - 1)
+        return POWER - float(losses.cdf(critical) + wrong_side)
+
+    share = float(optimize.brentq(lacks, 0.5, 1.0, xtol=1e-12))
+    return (2.0 * share - 1.0) * n_differing / n_lists

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.streams import read_head, shown
+from rerank.core.files.read import read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Floats, Index, Mask

@@ -19,16 +19,15 @@ from rerank.data.reading import Reading
 if TYPE_CHECKING:
     from rerank.data.classes import Predictions
 
-DEFAULT = ("zero-one", "Hamming")
 _FEW_EXAMPLES = 5
 
 
-def reading_for(metrics: Sequence[str] | None, reading: Reading | None) -> Reading:
+def reading_for(metrics: Sequence[str], reading: Reading | None) -> Reading:
     """Return how data are read for metrics: with classes if one of these judges classes."""
     from rerank.metrics.base import parse_all
 
     reading = reading or Reading()
-    found = {} if metrics is None else parse_all(metrics)
+    found = parse_all(metrics) if metrics else {}
     if any(metric.of_classes for metric in found.values()):
         return reading.with_settings(classes=True)
     return reading

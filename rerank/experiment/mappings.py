@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.core.errors import RerankError
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.metric_values import Values
+from rerank.evaluation.judged import Values
 from rerank.metrics.base import Metric, parse_all, prepare_all
 from rerank.metrics.gains import Ndcg
 from rerank.metrics.ranking import RankingMetric
@@ -50,7 +50,7 @@ def values_of_mappings(qrels: dict[Any, Any], run: dict[Any, Any], metrics: Any)
     means = plan.measures.means(qrels, run)
     if means is None:
         return None
-    return Values.described(zip(plan.names, means, strict=True), plan.signatures, plan.digits)
+    return Values(zip(plan.names, means, strict=True), plan.signatures, plan.digits)
 
 
 @lru_cache(maxsize=256)

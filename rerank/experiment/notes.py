@@ -15,14 +15,15 @@ from rerank.data.lists import CandidateLists
 from rerank.data.overlap import note
 
 if TYPE_CHECKING:
-    from rerank.evaluation.evaluate import Evaluation
+    from rerank.evaluation.results import Results
+    from rerank.metrics.judges import Scores
 
 _AT_ONCE = 1 << 18  # items whose ranking is found at a time
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
 _FEW_LISTS = 5
 
 
-def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found: Evaluation) -> None:
+def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found: Results) -> None:
     """Warn if metrics, scores or tests of an evaluation cannot show anything.
 
     Parameters
@@ -50,7 +51,7 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
 
 
 def note_systems(
-    lists: CandidateLists, systems: Mapping[str, Floats], metrics: Sequence[str], n_judged: int
+    lists: CandidateLists, systems: Mapping[str, Scores], metrics: Sequence[str], n_judged: int
 ) -> None:
     """Warn about what ``note_evaluation`` does, bounds of metrics apart; ``n_judged`` lists are judged.
 

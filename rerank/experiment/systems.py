@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.inputs import is_file
-from rerank.core.files.streams import read_head, shown
+from rerank.core.files.read import is_file, read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats
 from rerank.data.arrays import real_array

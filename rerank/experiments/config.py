@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.inputs import is_pipe
+from rerank.core.files.read import is_pipe
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import Settings, setting
 from rerank.data.reading import DataSection, OptionalPath, Paths, Reading, paths_of, read_as
-from rerank.evaluation.evaluate import FIRST_BEST
+from rerank.evaluation.results import FIRST_BEST
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.presets import expanded

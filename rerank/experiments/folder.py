@@ -17,14 +17,14 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import os_error, read_bytes
+from rerank.core.errors import DataError, FormatError, os_error
+from rerank.core.files.filesystem import named_lock_held
+from rerank.core.files.read import read_bytes
 from rerank.core.records import Number, Record, read_json
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store
 from rerank.experiments.adaptation import AdaptationRecord
-from rerank.experiments.locks import is_locked
 from rerank.metrics.base import parse_all
 from rerank.models.training import Value
 
@@ -186,7 +186,7 @@ class RunFolder:
         """Return whether a cell is done, is being done, failed the last time, or is missing."""
         if os.path.exists(self.file(CELLS, cell.key, RECORD)):
             return "done"
-        if is_locked(self.path, cell.key):
+        if named_lock_held(self.path, cell.key):
             return "running"
         return "failed" if os.path.exists(self.log(cell)) else "missing"
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rerank import _version
-from rerank.core.errors import ConfigError, DataError, RerankError
-from rerank.core.files.streams import os_error, read_head
+from rerank.core.errors import ConfigError, DataError, RerankError, os_error
+from rerank.core.files.filesystem import named_lock
+from rerank.core.files.read import read_head
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
@@ -21,7 +22,6 @@ from rerank.data.reading import DataSection, Reading, paths_of
 from rerank.data.store import read_store, write_store
 from rerank.experiments.config import ExperimentConfig
 from rerank.experiments.folder import DATA
-from rerank.experiments.locks import locked
 from rerank.formats.base import detect, format_of_folder
 from rerank.metrics.base import prepare_all
 from rerank.metrics.structures import with_superpositions
@@ -226,7 +226,7 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> None:
     RerankError
         If the files cannot be read, are too few for the folds, or cannot be judged.
     """
-    with locked(folder, making.names[0], wait=True):
+    with named_lock(folder, making.names[0], wait=True):
         if making.is_made(folder):
             return
         lists = load_part(making.data, "train")

@@ -10,8 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from rerank.core import progress
-from rerank.core.errors import ConfigError, DataNote, Interrupted
-from rerank.core.files.streams import os_error, write_lines
+from rerank.core.errors import ConfigError, DataNote, Interrupted, os_error
+from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.workers import parallel
 from rerank.experiments.config import ExperimentConfig

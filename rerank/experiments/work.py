@@ -17,10 +17,9 @@ import numpy as np
 import scipy
 
 from rerank._version import __version__
-from rerank.core.errors import DataNote, RerankError
-from rerank.core.files.atomic_output import placing
-from rerank.core.files.filesystem import sync
-from rerank.core.files.streams import atomic_write, os_error
+from rerank.core.errors import DataNote, RerankError, os_error
+from rerank.core.files.filesystem import named_lock, sync
+from rerank.core.files.write import atomic_write, staged
 from rerank.core.records import Record
 from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
@@ -47,7 +46,6 @@ from rerank.experiments.folder import (
     read_record,
     read_scores_file,
 )
-from rerank.experiments.locks import locked
 from rerank.experiments.parts import code_digest
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
@@ -147,7 +145,7 @@ class Trained:
 def do(work: Work) -> Ended:
     """Do a cell unless it is there, and return how that ended; errors are part of the answer."""
     try:
-        with locked(work.folder, work.key, wait=work.wait) as mine:
+        with named_lock(work.folder, work.key, wait=work.wait) as mine:
             if not mine:
                 return Ended("busy")
             record = read_record(work.file(CELLS, work.key, RECORD), CellRecord)
@@ -320,7 +318,7 @@ def _weights(model: Model, lists: CandidateLists) -> dict[str, float]:
 
 
 def _write_cell(work: Work, record: CellRecord, scores: Floats, model: Model) -> None:
-    with placing(os.path.realpath(work.file(CELLS, work.key)), folder=True) as part:
+    with staged(os.path.realpath(work.file(CELLS, work.key)), folder=True) as part:
         for name in (SCORES, RECORD):
             with open(os.path.join(part.path, name), "xb") as file:
                 if name == SCORES:

@@ -15,7 +15,7 @@ from importlib import resources
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
 from rerank.core.types import AnyArray, Bytes, Ints
 
 LEFT, RIGHT = "left", "right"

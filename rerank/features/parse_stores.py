@@ -13,8 +13,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
-from rerank.core.files.atomic_output import make_folder
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import make_folder, write_lines
 from rerank.core.tables.data import to_json
 from rerank.core.tables.text import drawn, table
 from rerank.core.workers import parallel

@@ -13,8 +13,7 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataNote, FormatError
-from rerank.core.files.inputs import opening_once
-from rerank.core.files.streams import plain_suffix, read_head, shown
+from rerank.core.files.read import opening_once, plain_suffix, read_head, shown
 from rerank.core.registry import Registry
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import check_complete, with_zeros

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import Buffer, read_bytes, shown, write_lines
+from rerank.core.files.read import Buffer, read_bytes, shown
+from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.types import Bytes, Counts, Floats, Index, Ints
 from rerank.data.columns.offsets import fresh_array, offsets_of

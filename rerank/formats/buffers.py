@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import BLOCK, Buffer, atomic_write, read_blocks, shown
+from rerank.core.files.read import BLOCK, Buffer, read_blocks, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.types import Bytes, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn

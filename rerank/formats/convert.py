@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.atomic_output import make_folder
+from rerank.core.files.write import make_folder
 from rerank.data.array_inputs import vector
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.lists import CandidateLists

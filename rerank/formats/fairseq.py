@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists

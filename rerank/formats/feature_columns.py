@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
 from rerank.core.types import Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Sparse

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import atomic_write, shown
+from rerank.core.files.read import shown
+from rerank.core.files.write import atomic_write
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.formats.base import FORMATS, Format, ReadOptions

@@ -10,10 +10,10 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from rerank.core import memory
-from rerank.core.errors import ConfigError, DataError, FormatError, RerankError
+from rerank.core.errors import ConfigError, DataError, FormatError, RerankError, os_error
 from rerank.core.files.archives import check_inflated
-from rerank.core.files.inputs import first_bytes, is_pipe, opened
-from rerank.core.files.streams import atomic_write, os_error, read_bytes, shown
+from rerank.core.files.read import first_bytes, is_pipe, opened, read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.class_sets import EXPECTED, class_column

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.columns.forests import BracketError, Forest, TreeReader, other_words

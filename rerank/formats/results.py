@@ -13,7 +13,7 @@ from array import array
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import Buffer, read_bytes, read_head, shown
+from rerank.core.files.read import Buffer, read_bytes, read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import number
 from rerank.core.types import Floats

@@ -13,9 +13,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.atomic_output import together
-from rerank.core.files.streams import check_target, os_error
+from rerank.core.errors import ConfigError, DataError, os_error
+from rerank.core.files.write import check_target, transaction
 from rerank.core.text import count
 from rerank.data.arrays import cells, is_nested, kind_of
 from rerank.data.columns.strings import StringColumn
@@ -96,7 +95,7 @@ def all_or_none() -> Iterator[None]:
     Raises RerankError if an output cannot be placed.
     """
     try:
-        with together():
+        with transaction():
             yield
     except OSError as error:
         if error.filename is None:  # about standard output

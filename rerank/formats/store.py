@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.core.errors import ConfigError
-from rerank.core.files.streams import os_error
+from rerank.core.errors import ConfigError, os_error
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.store import read_store, write_store

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataNote, FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
 from rerank.core.text import count
 from rerank.core.types import Bytes, Index
 from rerank.data.columns.offsets import offsets_of

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.inputs import opening_once
-from rerank.core.files.streams import read_bytes, read_head, shown, write_lines
+from rerank.core.files.read import opening_once, read_bytes, read_head, shown
+from rerank.core.files.write import write_lines
 from rerank.core.registry import Registry
 from rerank.core.text import count
 from rerank.core.types import Floats

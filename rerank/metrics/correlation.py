@@ -14,10 +14,9 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import labels_of, value_of
 from rerank.data.lists import CandidateLists
@@ -113,7 +112,7 @@ class Agreement(Stage):
         self.offsets = offsets_of(np.bincount(self.index, minlength=lists.n_lists))
         self.labels = Ranked.of(labels[self.items], self.offsets)
 
-    def place(self, scores: npt.ArrayLike) -> Placed:
+    def place(self, scores: ArrayLike) -> Placed:
         """Return the scores placed; NaN = the item was not returned."""
         values = checked_scores(scores, self.lists.n_items, partial=True)
         return Placed(self, ranked_last(values), values.astype(np.float64, copy=False))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.core.workers import parallel

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.data.judge import labels_of, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Concordance
@@ -40,7 +39,7 @@ class Pairs(Stage):
         """The pairs of each list, int64 (n_lists)."""
         return self._concordance.n_pairs
 
-    def place(self, scores: npt.ArrayLike) -> Floats:
+    def place(self, scores: ArrayLike) -> Floats:
         """Return the pairs in the right order, a tie counting one half: float64 (n_lists).
 
         Items that were not returned (NaN) are tied below the others.

@@ -10,10 +10,9 @@ cutoff counts as inside it, so that rounding decides no tie.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.native.metrics import _superposition
 
 CUTOFFS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -26,7 +25,7 @@ def superpositions(
     rows_a: Index,
     rows_b: Index,
     offsets: Index,
-    lengths: npt.ArrayLike,
+    lengths: ArrayLike,
     *,
     gdt: bool = True,
     tm: bool = True,

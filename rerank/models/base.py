@@ -19,7 +19,8 @@ import numpy as np
 from rerank._version import __version__
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.records import Record, fact
 from rerank.core.registry import Registry
 from rerank.core.tables.display import Display

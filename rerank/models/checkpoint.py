@@ -16,7 +16,8 @@ import numpy as np
 
 from rerank.core.checkpoints import State
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.types import AnyArray
 from rerank.data.npy import ArrayForm
 from rerank.models.archive import ModelArchive, archive_of

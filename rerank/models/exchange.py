@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, DataNote
-from rerank.core.files.inputs import opening_once
-from rerank.core.files.streams import shown
+from rerank.core.files.read import opening_once, shown
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.columns.forests import Forest

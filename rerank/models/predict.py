@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats

@@ -10,8 +10,7 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.records import Number, Record, fact
 from rerank.core.types import Floats
-from rerank.evaluation.gains import Gain
-from rerank.evaluation.variance import Variance
+from rerank.evaluation.variance import Gain, Variance
 
 _BINS, _ZERO = 12, 1e-6  # of statistics of weights
 Fact = bool | int | float | str

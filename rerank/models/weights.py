@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataNote
-from rerank.core.files.inputs import opening_once
-from rerank.core.files.streams import read_head, shown
+from rerank.core.files.read import opening_once, read_head, shown
 from rerank.core.text import count, some
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists

@@ -8,17 +8,11 @@ from functools import partial
 from typing import Any
 
 from rerank.core.tables.data import tsv
+from rerank.core.tables.numbers import lists_text, p_text, signed_interval, signed_text, value_text
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import count
 from rerank.evaluation.importance import Ablated, Ablation, Basis, Permutation, Resampling, Weight
-from rerank.report.tables import (
-    SIGNIFICANT,
-    lists_text,
-    p_text,
-    signed_interval,
-    signed_text,
-    value_text,
-)
+from rerank.evaluation.sheets import SIGNIFICANT
 
 MOST = 50  # rows of a table unless more are asked for
 

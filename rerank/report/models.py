@@ -7,7 +7,7 @@ from typing import Any
 from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
 from rerank.core.tables.text import facts, pairs
 from rerank.core.text import count
-from rerank.evaluation.pairs import plain
+from rerank.evaluation.results import plain
 from rerank.models.base import Model, plain_margin
 from rerank.models.fragments import ModelFragments
 from rerank.models.training import LATER, RestartsRecord

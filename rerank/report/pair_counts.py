@@ -12,6 +12,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
+from rerank.core.tables.numbers import value_text
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import number
 from rerank.core.types import Floats
@@ -21,7 +22,6 @@ from rerank.data.pairs import PairRelation, RelationName, make_pairs
 from rerank.data.reading import Reading
 from rerank.formats.sources import Data, read_judged
 from rerank.models.predict import with_quantised
-from rerank.report.tables import value_text
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
 

@@ -1,4 +1,4 @@
-"""Several runs in a few lines: restarts of a tuner, seeds against lists, learning curves."""
+"""Several runs in a few lines: restarts of a tuner, learning curves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rerank.core.tables.text import drawn, table
 from rerank.core.text import count
-from rerank.evaluation.variance import Variance
 
 if TYPE_CHECKING:
     from rerank.models.training import RestartsRecord
@@ -56,42 +55,6 @@ def spread_lines(rounds: RestartsRecord, names: list[str]) -> list[str]:
 
 def _value(value: float) -> str:
     return "without a value" if math.isnan(value) else f"{value:.4f}"
-
-
-def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
-    """Return a few lines: the values, both standard deviations, and what they mean."""
-    low, high = (f"{end:.{digits}f}" for end in (min(found.values), max(found.values)))
-    values = f"{count(len(found.values), 'run')}: {where}{found.metric} {low} to {high}"
-    mean = f"mean {found.mean:.{digits}f}"
-    if found.ci is not None:
-        mean += " [{:.{d}f}, {:.{d}f}] over resampled lists".format(*found.ci, d=digits)
-    # One decimal more than the values have, so that a small deviation is not shown as zero.
-    seeds, lists = (
-        "unknown" if math.isnan(sd) else f"{sd:.{digits + 1}f}" for sd in (found.sd_seeds, found.sd_lists)
-    )
-    lines = [
-        f"{values}, {mean}",
-        f"standard deviation {seeds} between runs, {lists} over resampled lists",
-        _verdict(found),
-    ]
-    if found.sd_seeds > 0:
-        alone = f"two single runs less than {found.within_seeds:.{digits}f} apart may differ by seed alone"
-        if not math.isnan(found.sd_lists):
-            alone += f"; one run is accurate to ±{found.of_one_run:.{digits}f}"
-        lines.append(alone)
-    return lines
-
-
-def _verdict(found: Variance) -> str:
-    if math.isnan(found.sd_lists):
-        return "too few lists to compare the seed with them"
-    if found.sd_seeds == 0:
-        return "every seed gives the same value"
-    if found.sd_seeds < found.sd_lists / 2:
-        return "the choice of the seed matters less than the choice of the lists"
-    if found.sd_seeds <= 2 * found.sd_lists:
-        return "the choice of the seed matters about as much as that of the lists: report means over seeds"
-    return "the choice of the seed matters more than the choice of the lists: report means over seeds"
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:

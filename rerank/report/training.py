@@ -6,7 +6,7 @@ import math
 
 from rerank.core.text import count
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.gains import Gain
+from rerank.evaluation.variance import Gain
 from rerank.models.base import CHEATING, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import (
@@ -139,9 +139,8 @@ def margin_line(model: Model) -> str:
 
 def seed_lines(seeds: SeedsRecord) -> list[str]:
     """Return how several runs differ, and which of them was kept."""
-    from rerank.report.runs import variance_lines
 
-    lines = variance_lines(seeds, f"{seeds.on} ", decimals(*seeds.values))
+    lines = seeds.lines(f"{seeds.on} ", decimals(*seeds.values))
     return [*lines, f"kept seed {seeds.chosen}, the {seeds.by} run on {seeds.on}"]
 
 

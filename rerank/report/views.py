@@ -11,21 +11,14 @@ from rerank.core.tables.sheet import Column, Row, Sheet, plain
 from rerank.core.tables.text import facts, sheet_lines
 from rerank.core.text import count
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.compare import Comparisons
-from rerank.evaluation.evaluate import Evaluation
 from rerank.evaluation.importance import Ablation, Permutation, Weights
-from rerank.evaluation.list_table import ListTable
-from rerank.evaluation.metric_values import Values
 from rerank.models.base import Model
 from rerank.models.predictions import Ranking
-from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
-from rerank.report.list_table import list_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
-from rerank.report.tables import evaluation_sheet, table_text, value_text
 from rerank.report.weight_table import shown_weights
 
 _MOST_ITEMS = 10  # of lists in a notebook
@@ -71,26 +64,6 @@ def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Seque
 
 def _cell(value: Any) -> str:
     return number(value) if isinstance(value, float) else plain(value)
-
-
-def _values_sheets(found: Values) -> list[Sheet]:
-    digits = [found.digits.get(name, 4) for name in found]
-    rows = tuple(
-        Row((name, (value, places))) for (name, value), places in zip(found.items(), digits, strict=True)
-    )
-    columns = (
-        Column("metric", ("metric",), left=True),
-        Column("value", ("value", "digits"), lambda cell: value_text(cell[0], cell[1])),
-    )
-    return [Sheet(columns, rows, signatures=tuple(found.signatures.values()))]
-
-
-def _values_columns(found: Values) -> dict[str, Any]:
-    return {
-        "metric": list(found),
-        "value": list(found.values()),
-        "signature": [found.signatures.get(name) for name in found],
-    }
 
 
 def _lists_sheets(lists: CandidateLists) -> list[Sheet]:
@@ -171,16 +144,6 @@ def _of(sheet: Callable[[Any], Sheet], records: Callable[[Any], Sequence[Mapping
 
 
 _VIEWS: dict[type, View] = {
-    Evaluation: View(lambda found: [evaluation_sheet(found)], lambda found: [table_text(found)]),
-    ListTable: View(
-        lambda found: [list_sheet(found)],
-        lambda found: sheet_lines(list_sheet(found)),
-        lambda found: _columns(list(found.records())),
-    ),
-    Comparisons: View(lambda found: [comparison_sheet(found)], lambda found: [comparison_text(found)]),
-    Values: View(
-        _values_sheets, lambda found: [f"{name} {value!r}" for name, value in found.items()], _values_columns
-    ),
     CandidateLists: View(_lists_sheets, lambda lists: describe(lists).lines()),
     Model: View(_model_sheets, partial(model_lines, top=_MOST_ROWS), lambda m: _columns(_model_records(m))),
     Contents: View(

@@ -13,8 +13,7 @@ import numpy as np
 
 from rerank.core import figures
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
-from rerank.core.files.atomic_output import make_folder
-from rerank.core.files.streams import atomic_write, write_lines
+from rerank.core.files.write import atomic_write, make_folder, write_lines
 from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.schema import TREE

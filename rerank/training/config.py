@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from rerank.core.errors import ConfigError, DataNote, FormatError
-from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
-from rerank.core.files.streams import os_error, shown
+from rerank.core.errors import ConfigError, DataNote, FormatError, os_error
+from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, is_pipe, shown
 from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
 from rerank.core.settings import Settings, setting
 from rerank.core.text import auto_or_positive, number

@@ -11,7 +11,7 @@ from rerank.data.first_best import checked_margin, first_best_items
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
-from rerank.evaluation.gains import Use, gain
+from rerank.evaluation.variance import Use, gain
 from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel

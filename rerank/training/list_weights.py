@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.workers import parallel
 from rerank.data.lists import without_labels
 from rerank.data.overlap import note_shared

@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from rerank.core.errors import ConfigError, DataNote, Interrupted
-from rerank.core.files.streams import check_target, write_lines
-from rerank.core.types import Floats
+from rerank.core.files.write import check_target, write_lines
+from rerank.core.types import ArrayLike, Floats
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
@@ -133,7 +131,7 @@ def train(
     choose: ChooseOn = "none",
     grid: Mapping[str, Any] | None = None,
     folds: int | None = None,
-    list_weights: npt.ArrayLike | None = None,
+    list_weights: ArrayLike | None = None,
     unlabelled: Data | None = None,
     missing: str | None = None,
     unjudged: Unjudged = "skip",

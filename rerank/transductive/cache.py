@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rerank.core.errors import DataError, DataNote, RerankError
-from rerank.core.files.streams import atomic_write, os_error, read_bytes, shown
+from rerank.core.errors import DataError, DataNote, RerankError, os_error
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.records import read_json
 from rerank.core.text import count
 from rerank.core.types import Floats

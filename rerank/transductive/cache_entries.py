@@ -13,7 +13,8 @@ import numpy as np
 
 from rerank._version import __version__
 from rerank.core.errors import DataError
-from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.records import Record
 from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import are_bounds, offsets_of

@@ -38,7 +38,7 @@ from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
-from rerank.evaluation import by_list, power, significance
+from rerank.evaluation import by_list, significance
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
 
@@ -145,8 +145,8 @@ def statistic_work(name: str, n: int) -> WORK:
         "Wilcoxon": lambda: significance.wilcoxon_p(d),
         "t": lambda: significance.paired_t_p(d),
         "Holm": lambda: significance.holm(p_values),
-        "McNemar": lambda: power.mcnemar_p(n // 2, n - n // 2),
-        "detectable": lambda: power.detectable_by_mcnemar(n // 2, n, 0.95),
+        "McNemar": lambda: significance.mcnemar_p(n // 2, n - n // 2),
+        "detectable": lambda: significance.detectable_by_mcnemar(n // 2, n, 0.95),
         "interval": lambda: significance.interval(d, 0.95),
         "bins": lambda: by_list.binned(a[:, 0], d, samples=100, level=0.95, seed=1),
         "extremes": lambda: by_list.extremes(d, 10),

@@ -35,13 +35,12 @@ import rerank
 from rerank import CandidateLists, DataNote, FitError, RerankError
 from rerank.core.tables.text import show, table
 from rerank.core.workers.parallel import each, using
-from rerank.evaluation.results import Outcome, Results
-from rerank.evaluation.summary import summarise
+from rerank.evaluation.judged import Judged
+from rerank.evaluation.results import Run
 from rerank.experiments.config import ExperimentConfig, read_experiment
 from rerank.experiments.folder import RunFolder
-from rerank.experiments.results import results_of
+from rerank.experiments.reporting import results_of
 from rerank.experiments.run import run
-from rerank.report.summaries import summary_parts
 from rerank.training.select import OF_SETUP
 from rerank.training.train import fit_inputs, inputs_of_training, load_part
 
@@ -99,17 +98,17 @@ def fitted_again(config: ExperimentConfig, folder: RunFolder, row: str) -> tuple
     return once, whole
 
 
-def peer_outcome(path: str, fold: str, name: str) -> tuple[Outcome, tuple[float, float]]:
+def peer_outcome(path: str, fold: str, name: str) -> tuple[Run, tuple[float, float]]:
     """A tool on a fold, and its CPU seconds."""
     config = read_experiment(path)
     found = run_peer(name, PEERS[name].grid, str(config.select.metric), lists_of(config, fold))
-    outcome = Outcome(np.array(found["scores"]), chosen=found["settings"], dev=found["chosen_by"])
+    outcome = Run(np.array(found["scores"]), chosen=found["settings"], dev=found["chosen_by"])
     return outcome, (found["seconds"], found["with_choosing"])
 
 
-def with_peers(path: str, names: Sequence[str], results: Results, costs: Costs) -> Results:
+def with_peers(path: str, names: Sequence[str], results: Judged, costs: Costs) -> Judged:
     """The results with a row for each tool that can run; the others are named, and costs are added."""
-    systems = dict(results.systems)
+    systems = dict(results.runs)
     for name in names:
         absent = PEERS[name].absent()
         if absent:
@@ -120,7 +119,7 @@ def with_peers(path: str, names: Sequence[str], results: Results, costs: Costs) 
         costs[name] = tuple(np.sum([cost for _, cost in found], axis=0).tolist())
         if PEERS[name].note:
             print(f"{name}: {PEERS[name].note}")
-    return replace(results, systems=systems)
+    return replace(results, runs=systems)
 
 
 def compare(paths: Sequence[str], out: Path, peers: Sequence[str]) -> None:
@@ -130,14 +129,14 @@ def compare(paths: Sequence[str], out: Path, peers: Sequence[str]) -> None:
         config = read_experiment(path)
         folder = run(config, out / config.name).folder
         of_config = results_of(folder)
-        costs |= {row: fitted_again(config, folder, row) for row in of_config.systems}
+        costs |= {row: fitted_again(config, folder, row) for row in of_config.runs}
         if results is None:
             results = of_config
-        results = replace(results, systems={**of_config.systems, **results.systems})
+        results = replace(results, runs={**of_config.runs, **results.runs})
     assert results is not None
     results = with_peers(paths[0], peers, results, costs)
     rows = [(row, f"{once:.2f}", f"{whole:.2f}") for row, (once, whole) in costs.items()]
-    show([*summary_parts(summarise(results)), "", table(("", "CPU s", "with choosing"), rows)], sys.stdout)
+    show([*results.shown(), "", table(("", "CPU s", "with choosing"), rows)], sys.stdout)
 
 
 def main() -> None:

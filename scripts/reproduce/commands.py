@@ -15,7 +15,7 @@ from pathlib import Path
 from reproduce.config import Step, command_of
 from rerank import _version
 from rerank.core.errors import ConfigError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.training.config import expanded
 
 PACKAGE = Path(_version.__file__).parent

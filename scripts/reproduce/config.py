@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reproduce.printed import Kind, examples, numbers_in
 from rerank.core.errors import ConfigError
-from rerank.core.files.streams import read_bytes
+from rerank.core.files.read import read_bytes
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import Settings, setting
 from rerank.training.config import yaml_values

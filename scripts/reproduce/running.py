@@ -14,9 +14,9 @@ from reproduce.commands import Done, absent, keep, kept, key_of, run_step
 from reproduce.config import Finder, Number, Reproduction, Step
 from reproduce.printed import Regenerated, numbers_in, regenerated, same_output, value_of
 from reproduce.table import as_json
-from rerank.core.errors import ConfigError, RerankError
+from rerank.core.errors import ConfigError, RerankError, os_error
 from rerank.core.files.filesystem import lock
-from rerank.core.files.streams import os_error, write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import to_json
 from rerank.core.text import count

@@ -10,7 +10,7 @@ from cli.conftest import NBEST
 
 import rerank as package
 from rerank.core.errors import RerankError
-from rerank.core.files import atomic_output as placing
+from rerank.core.files import write as placing
 from rerank.data.reading import Reading
 from rerank.formats.convert import append, save, split
 from rerank.models.predict import predict

@@ -47,7 +47,7 @@ def test_every_output_is_written(runs, rerank):
     assert (runs / "t.csv").read_text() == read_report("r", samples=20).text("csv")
     lines = (runs / "l.tsv").read_text().split("\n")
     assert lines[0] == "set\tfold\tlist\tsystem\tmetric\tvalue"
-    assert len(lines) == 2 + 2 * 3 * read_report("r").summaries[0].metrics["AP"].lists
+    assert len(lines) == 2 + 2 * 3 * read_report("r").results[0].metrics["AP"].lists
 
 
 def test_options_choose_metrics_and_tests(runs, rerank):

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from small_judging import values
 
 from rerank import load, load_model
-from rerank.evaluation.evaluate import values
 
 TRAIN = ("train", "--data", "train.letor", "--dev", "dev.letor", "--metric", "RR", "--set", "keep=best")
 NAMES = ("--feature-names", "features.txt")

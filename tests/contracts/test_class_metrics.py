@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contracts.test_metrics import ALL, twin_of
+from small_judging import evaluate, values
 
 from rerank.core.errors import DataError
 from rerank.data.classes import Predictions, class_lists
 from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")

@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.everything import NAN, judged_lists
+from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value
-from rerank.evaluation.evaluate import evaluate, values
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics

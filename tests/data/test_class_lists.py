@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from small_judging import values
 
 import rerank
 from rerank.core.errors import DataError, DataNote, FormatError, RerankError
 from rerank.data.classes import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import values
 
 
 def examples(*classes, **more):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.everything import judged_lists
+from small_judging import of_systems
 
 from rerank.evaluation.by_list import binned, by_size, difficulty, extremes, gains, limits_of
-from rerank.evaluation.results import Results
 
 BOOTSTRAP = {"samples": 50, "level": 0.9, "seed": 3}
 values = st.lists(st.tuples(st.integers(0, 6), st.integers(-3, 3)), min_size=1, max_size=30)
@@ -59,9 +59,9 @@ def test_a_smaller_value_is_a_gain_if_it_is_better():
     lists = judged_lists(2)
     rng = np.random.default_rng(2)
     systems = {name: rng.standard_normal(lists.n_items) for name in "ab"}
-    results = Results.of_systems(lists, systems, ["WER", "label@1"])
-    wer = [results.per_list(name, "WER") for name in "ab"]
-    label = [results.per_list(name, "label@1") for name in "ab"]
+    results = of_systems(lists, systems, ["WER", "label@1"])
+    wer = [results.list_values(name, "WER") for name in "ab"]
+    label = [results.list_values(name, "label@1") for name in "ab"]
     np.testing.assert_array_equal(gains(results, "WER", "a", "b"), -(wer[0] - wer[1]))
     np.testing.assert_array_equal(gains(results, "label@1", "a", "b"), label[0] - label[1])
     np.testing.assert_allclose(difficulty(results, "WER", ["a", "b"]), (wer[0] + wer[1]) / 2)

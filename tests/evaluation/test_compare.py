@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from small_judging import compare_all, evaluate
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.compare import compare_all
-from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.significance import holm
 from rerank.metrics.base import parse
 
@@ -62,7 +61,8 @@ def test_it_agrees_with_an_evaluation_against_a_baseline(judged):
             if pair.b == "c":
                 result = judged_systems[pair.a][metric]
                 assert result.value == pair.value_a
-                assert (result.p_bootstrap, result.p_wilcoxon) == (pair.p_bootstrap, pair.p_wilcoxon)
+                test = result.test
+                assert (test.p_bootstrap, test.p_wilcoxon) == (pair.p_bootstrap, pair.p_wilcoxon)
 
 
 def test_equal_systems_do_not_differ(judged):

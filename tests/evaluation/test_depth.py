@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from reference.everything import judged_lists
 from reference.metrics.ranking import of_order, orders
+from small_judging import of_systems, part_of
+from small_judging import results as results_
 
 from rerank.data.judge import corpus_value
-from rerank.evaluation.depth import by_depth, depths
-from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.evaluation.curves import by_depth, depths
+from rerank.evaluation.results import FIRST_BEST, Run
 
 METRICS = ["AP", "nDCG@2", "label@1", "WER"]
 
@@ -22,7 +23,7 @@ def scores_of(lists, seed, distinct=3):
 
 def results_of(lists, metrics=METRICS, ties="input", systems=2, distinct=3):
     made = {f"s{i}": scores_of(lists, i, distinct) for i in range(systems)}
-    return Results.of_systems(lists, made, metrics, ties=ties)
+    return of_systems(lists, made, metrics, ties=ties)
 
 
 def lists_as_reordered(lists, scores, size):
@@ -63,12 +64,12 @@ def slow_values(lists, judge, scores, size):
 def test_each_value_is_that_of_the_first_candidates_reordered(metric, seed):
     lists = judged_lists(seed)
     results = results_of(lists, [metric])
-    judge = results.judge(metric)
+    judge = results.metric(metric).judges[0]
     found = by_depth(results, metric, ["s0", "s1"])
     assert found.sizes == (1, 2, 3, 5)
     for i, size in enumerate(found.sizes):
         for name in ("s0", "s1"):
-            value, low, high = slow_values(lists, judge, results.outcomes(name)[0][0].scores, size)
+            value, low, high = slow_values(lists, judge, results.runs_of(name)[0][0].scores, size)
             assert found.systems[name][i] == pytest.approx(value, abs=1e-12)
             assert found.random[i] == pytest.approx(low, abs=1e-12)
             assert found.oracle[i] == pytest.approx(high, abs=1e-12)
@@ -79,9 +80,9 @@ def test_each_value_is_that_of_the_first_candidates_reordered(metric, seed):
 def test_the_ends_are_first_best_and_the_table(metric, ties):
     lists = judged_lists(7)
     results = results_of(lists, [metric], ties)
-    judge = results.judge(metric)
-    found = by_depth(results, metric, list(results.systems))
-    first = corpus_value(judge, results.statistics(FIRST_BEST, metric)[0][0])
+    judge = results.metric(metric).judges[0]
+    found = by_depth(results, metric, list(results.runs))
+    first = corpus_value(judge, results.table().rows[FIRST_BEST][0][0][0])
     assert found.first_best == first
     assert found.random[0] == pytest.approx(first, abs=1e-12)
     assert found.oracle[0] == pytest.approx(first, abs=1e-12)
@@ -89,21 +90,21 @@ def test_the_ends_are_first_best_and_the_table(metric, ties):
     assert found.oracle[-1] == pytest.approx(judge.oracle(), abs=1e-12)
     for name, values in found.systems.items():
         assert values[0] == pytest.approx(first, abs=1e-12)
-        assert values[-1] == corpus_value(judge, results.statistics(name, metric)[0][0])
+        assert values[-1] == corpus_value(judge, results.table().rows[name][0][0][0])
 
 
 def test_folds_and_seeds_are_averaged():
     parts, outcomes = [], []
     for fold in (1, 2):
         lists = judged_lists(fold)
-        parts.append(TestPart.of(str(fold), lists, ["AP"]))
-        outcomes.append(tuple(Outcome(scores_of(lists, 10 * fold + s), seed=s) for s in (1, 2)))
-    results = Results("two folds", tuple(parts), {"a": {100: tuple(outcomes)}})
+        parts.append(part_of(str(fold), lists, ["AP"]))
+        outcomes.append(tuple(Run(scores_of(lists, 10 * fold + s), seed=s) for s in (1, 2)))
+    results = results_("two folds", tuple(parts), {"a": {100: tuple(outcomes)}})
     found = by_depth(results, "AP", ["a"])
     alone = []
     for fold, part in enumerate(parts):
         for outcome in outcomes[fold]:
-            one = Results.of_systems(part.lists, {"a": outcome.scores}, ["AP"])
+            one = of_systems(part.lists, {"a": outcome.scores}, ["AP"])
             alone.append(by_depth(one, "AP", ["a"]).systems["a"])
     np.testing.assert_allclose(found.systems["a"], np.mean(alone, axis=0), rtol=1e-12)
 

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import Evaluation, evaluate, values
+from rerank.evaluation.judged import Judged
 
 NAN = float("nan")
 
@@ -24,7 +25,7 @@ def data(n_lists: int = 30, unjudged: int = 2) -> tuple[CandidateLists, dict[str
     return lists, {"good": good, "poor": rng.normal(size=n)}
 
 
-def evaluated(**settings: object) -> Evaluation:
+def evaluated(**settings: object) -> Judged:
     lists, systems = data()
     lists = lists.with_first_best("input")
     return evaluate(lists, systems, ["MAP", "nDCG@5", "PairAcc"], samples=200, **settings)  # type: ignore[arg-type]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from small_judging import compare_all
 
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.compare import compare_all
-from rerank.evaluation.power import (
+from rerank.evaluation.significance import (
     detectable_by_mcnemar,
     detectable_difference,
     mcnemar_p,
     unit_of_outcomes,
 )
-from rerank.report.comparisons import comparison_text
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (0, 6), (7, 7), (12, 3), (250, 199)])
@@ -81,7 +80,9 @@ def test_compare_reports_both(outcomes):
     assert pair.p_mcnemar == pytest.approx(stats.binomtest(9, 11).pvalue)
     assert pair.detectable_mcnemar == pytest.approx(detectable_by_mcnemar(11, 20, 0.95))
     d = np.array([1.0] * 9 + [-1.0] * 2 + [0.0] * 9)
-    draws = np.random.Generator(np.random.PCG64(found.seed)).integers(20, size=(1000, 20), dtype=np.int32)
+    draws = np.random.Generator(np.random.PCG64(found.judging.seed)).integers(
+        20, size=(1000, 20), dtype=np.int32
+    )
     order = np.argsort(np.r_[np.arange(6, 15), 15, 16, np.arange(6), np.arange(17, 20)])
     sampled = d[order][draws].mean(axis=1)
     assert pair.detectable == pytest.approx(detectable_difference(sampled.std(), 20, 0.95))
@@ -91,11 +92,11 @@ def test_compare_reports_both(outcomes):
 
 def test_the_report_names_mcnemar_only_for_outcomes(outcomes):
     lists, systems = outcomes
-    text = comparison_text(compare_all(lists, systems, ["P@1"]))
+    text = compare_all(lists, systems, ["P@1"]).text()
     assert "McNemar" in text
     assert ".065" in text
     assert "detectable: smallest difference that tests of these lists at 0.05 find in 80% of samples" in text
-    assert "McNemar" not in comparison_text(compare_all(lists, systems, ["RR"]))
+    assert "McNemar" not in compare_all(lists, systems, ["RR"]).text()
 
 
 def test_equal_systems_detect_nothing(outcomes):

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from reference.everything import judged_lists
+from small_judging import of_systems
 
 from rerank.data.columns.offsets import Ragged
-from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.recall import LEVELS, mean_precision, precision_at_recall
-from rerank.evaluation.results import Results
+from rerank.evaluation.curves import LEVELS, mean_precision, precision_at_recall
+from rerank.evaluation.results import FIRST_BEST
 from rerank.metrics.relevance import Relevance
 
 
@@ -76,7 +76,7 @@ def test_values_equal_those_of_trec_eval(seed):
 def test_the_mean_is_over_lists_with_a_relevant_item():
     lists = judged_lists(3)
     scores = np.random.default_rng(3).standard_normal(lists.n_items)
-    results = Results.of_systems(lists, {"a": scores}, ["label@1", "AP"])
+    results = of_systems(lists, {"a": scores}, ["label@1", "AP"])
     rows = found_by(lists, scores, "trec")
     counted = Relevance(lists).known.lengths > 0
     assert 0 < counted.sum() < lists.n_lists
@@ -88,11 +88,11 @@ def test_the_mean_is_over_lists_with_a_relevant_item():
 def test_other_metrics_have_no_precision_and_recall():
     lists = judged_lists(3)
     scores = np.zeros(lists.n_items)
-    assert mean_precision(Results.of_systems(lists, {"a": scores}, ["label@1"]), "a") is None
+    assert mean_precision(of_systems(lists, {"a": scores}, ["label@1"]), "a") is None
     bare = replace(lists, first_best=None)
-    assert mean_precision(Results.of_systems(bare, {"a": scores}, ["AP"]), FIRST_BEST) is None
+    assert mean_precision(of_systems(bare, {"a": scores}, ["AP"]), FIRST_BEST) is None
     none = lists.replace_labels(np.zeros(lists.n_items))
-    assert mean_precision(Results.of_systems(none, {"a": scores}, ["AP"]), "a") is None
+    assert mean_precision(of_systems(none, {"a": scores}, ["AP"]), "a") is None
 
 
 def test_a_run_without_a_list_has_the_values_that_it_has_alone():
@@ -101,7 +101,7 @@ def test_a_run_without_a_list_has_the_values_that_it_has_alone():
     run[lists.list_index == 4] = np.nan
     first = np.where(np.isnan(run), -100.0, run)
     lists = replace(lists, first_best=first, run_scores=run)
-    results = Results.of_systems(lists, {"a": first}, ["AP"], ties="trec")
+    results = of_systems(lists, {"a": first}, ["AP"], ties="trec")
     relevance = Relevance(lists, "trec")
     alone = precision_at_recall(relevance, relevance.place(np.nan_to_num(run, nan=-100.0)))
     alone[4] = 0.0

@@ -10,15 +10,14 @@ import pytest
 from evaluation.test_results import fold_lists, two_folds
 from reference import over_folds
 from scipy import stats
+from small_judging import compare_all, evaluate, every_pair, of_systems, part_of
+from small_judging import results as results_
 
 from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.compare import compare_all
-from rerank.evaluation.evaluate import FIRST_BEST, evaluate
-from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.evaluation.results import FIRST_BEST, Run
 from rerank.evaluation.significance import holm
-from rerank.evaluation.summary import summarise
 
 METRICS = ("AP", "nDCG@3", "label", "P@1")
 
@@ -34,22 +33,25 @@ def one_set():
 def test_one_fold_and_seed_give_the_numbers_of_an_evaluation(baseline, no_relevant):
     lists, systems = one_set()
     options = {"baseline": baseline, "no_relevant": no_relevant, "samples": 200, "seed": 5}
-    found = summarise(Results.of_systems(lists, systems, METRICS, **options))
+    found = of_systems(lists, systems, METRICS, **options)
     expected = evaluate(lists, systems, METRICS, **options)
-    assert found.baseline == expected.baseline
-    assert found.folds[0].unjudged == expected.unjudged == 1
+    assert found.against == expected.against
+    assert found.as_json()["folds"][0]["unjudged"] == expected.unjudged == 1
     for summary in found.metrics.values():
-        assert summary.info == expected.metrics[summary.info.name]
+        reported = found.as_json()["metrics"][summary.name]["references"]
+        for name, value in expected.as_json()["metrics"][summary.name].items():
+            assert name == "signature" or reported.get(name, {"value": None})["value"] == value
         for name in systems:
-            row, result = summary.rows[name][100], expected.systems[name][summary.info.name]
+            row, result = summary.rows[name][100], expected.systems[name][summary.name]
             assert (row.value, row.ci, row.gap) == (result.value, result.ci, result.gap)
             assert (row.by_fold, row.by_seed, row.sd_seeds) == ((row.value,), (row.value,), None)
             pair = summary.against(name, found.baseline)
             if name == baseline:
-                assert pair is None
+                assert pair is None is result.test
                 continue
+            test = result.test
             assert (pair.p_bootstrap, pair.p_wilcoxon, pair.wins, pair.ties, pair.losses) == (
-                *(result.p_bootstrap, result.p_wilcoxon, result.wins, result.ties, result.losses),
+                *(test.p_bootstrap, test.p_wilcoxon, test.wins, test.ties, test.losses),
             )
 
 
@@ -57,11 +59,12 @@ def test_one_fold_and_seed_give_the_numbers_of_an_evaluation(baseline, no_releva
 def test_one_fold_and_seed_give_the_pairs_of_a_comparison(no_relevant):
     lists, systems = one_set()
     options = {"no_relevant": no_relevant, "samples": 200, "seed": 5}
-    found = summarise(Results.of_systems(lists, systems, METRICS, **options), all_pairs=True)
+    found = every_pair(of_systems(lists, systems, METRICS, **options))
     expected = compare_all(lists, systems, METRICS, **options)
     for summary in found.metrics.values():
-        assert list(summary.pairs) == expected.pairs[summary.info.name]
-    assert found.baseline is None
+        pairs = expected.pairs[summary.name]
+        assert [pair.as_json() for pair in summary.pairs] == [pair.as_json() for pair in pairs]
+    assert found.against is None
 
 
 def of_texts(metric, **options):
@@ -75,7 +78,7 @@ def of_texts(metric, **options):
     parts = []
     for part in both.parts:
         lists = replace(part.lists, texts=words(part.lists.n_items), references=(words(part.lists.n_lists),))
-        parts.append(TestPart.of(part.name, lists, [metric]))
+        parts.append(part_of(part.name, lists, [metric]))
     return replace(both, parts=tuple(parts))
 
 
@@ -83,11 +86,11 @@ def of_texts(metric, **options):
 def test_folds_and_seeds_are_those_of_loops(metric):
     make = of_texts if metric in ("WER", "BLEU") else lambda name, **options: two_folds([name], **options)
     results = make(metric, samples=40, seed=3, baseline="plain")
-    found = summarise(results)
+    found = results
     (summary,) = found.metrics.values()
     judges = [part.judges[metric] for part in results.parts]
     judged = [np.flatnonzero(judge.judged).tolist() for judge in judges]
-    statistics = {name: results.statistics(name, metric) for name in ("drawn", "plain")}
+    statistics = {name: results.table().rows[name][0] for name in ("drawn", "plain")}
     sampled = {name: over_folds.sampled(judges, of, judged, 40, 3) for name, of in statistics.items()}
     for name, of in statistics.items():
         row = summary.rows[name][100]
@@ -112,7 +115,7 @@ def test_folds_and_seeds_are_those_of_loops(metric):
     assert pair.p_randomisation == over_folds.randomisation_p(
         judges, statistics["drawn"], statistics["plain"], judged, 40, 3
     )
-    d = results.per_list("drawn", metric) - results.per_list("plain", metric)
+    d = results.list_values("drawn", metric) - results.list_values("plain", metric)
     d = d[np.isfinite(d)]
     assert len(d) == (10 if metric in ("WER", "BLEU") else 9)
     assert pair.p_wilcoxon == stats.wilcoxon(np.round(d, 12)).pvalue
@@ -124,23 +127,23 @@ def test_folds_and_seeds_are_those_of_loops(metric):
 
 def test_the_value_is_the_mean_over_folds_not_over_lists():
     results = two_folds(["AP"], sizes=(12, 2), samples=20)
-    row = summarise(results).metrics["AP"].rows["plain"][100]
+    row = results.metrics["AP"].rows["plain"][100]
     assert row.value == np.mean(row.by_fold)
-    assert row.value != pytest.approx(np.nanmean(results.per_list("plain", "AP")))
-    info = summarise(results).metrics["AP"].info
-    for name, of in summarise(results).metrics["AP"].references.items():
+    assert row.value != pytest.approx(np.nanmean(results.list_values("plain", "AP")))
+    info = results.metrics["AP"]
+    for name, of in results.metrics["AP"].references.items():
         assert getattr(info, name) == pytest.approx(np.mean(of))
 
 
 def test_folds_are_drawn_apart():
     """Folds of the same size whose draws were equal would vary together."""
     lists = [fold_lists(k, 30) for k in range(2)]
-    parts = tuple(TestPart.of(str(k), part, ["AP"]) for k, part in enumerate(lists))
+    parts = tuple(part_of(str(k), part, ["AP"]) for k, part in enumerate(lists))
     scores = np.random.default_rng(0).random(150)
-    results = Results("r", parts, {"a": {100: tuple((Outcome(scores),) for _ in parts)}}, samples=400)
-    both = summarise(results).metrics["AP"].rows["a"][100].ci
-    single = Results("r", parts[:1], {"a": {100: ((Outcome(scores),),)}}, samples=400)
-    one = summarise(single).metrics["AP"].rows["a"][100].ci
+    results = results_("r", parts, {"a": {100: tuple((Run(scores),) for _ in parts)}}, samples=400)
+    both = results.metrics["AP"].rows["a"][100].ci
+    single = results_("r", parts[:1], {"a": {100: ((Run(scores),),)}}, samples=400)
+    one = single.metrics["AP"].rows["a"][100].ci
     assert (both[1] - both[0]) == pytest.approx((one[1] - one[0]) / np.sqrt(2), rel=0.2)
 
 
@@ -148,22 +151,20 @@ def with_empty_fold(**options):
     """Two folds; nothing of the second one is judged."""
     lists = fold_lists(1)
     bare = CandidateLists.from_arrays(np.zeros((4, 1)), [np.nan] * 4, group=[2, 2])
-    parts = (TestPart.of("1", lists, ["AP"]), TestPart.of("2", bare, ["AP"]))
+    parts = (part_of("1", lists, ["AP"]), part_of("2", bare, ["AP"]))
     rng = np.random.default_rng(0)
-    systems = {
-        name: {100: tuple((Outcome(rng.random(part.lists.n_items)),) for part in parts)} for name in "ab"
-    }
-    return Results("r", parts, systems, samples=30, **options)
+    systems = {name: {100: tuple((Run(rng.random(part.lists.n_items)),) for part in parts)} for name in "ab"}
+    return results_("r", parts, systems, samples=30, **options)
 
 
 def test_a_fold_without_judged_lists_is_left_out_with_a_note():
     results = with_empty_fold(baseline="b")
-    found = summarise(results)
+    found = results
     summary = found.metrics["AP"]
     assert summary.folds_left_out == ("2",)
-    assert found.notes == ("AP: no list of fold 2 counts; means are over the other 1 fold",)
-    first = Results("r", results.parts[:1], {n: {100: s[100][:1]} for n, s in results.systems.items()}, "b")
-    alone = summarise(first)
+    assert found.remarks() == ["AP: no list of fold 2 counts; means are over the other 1 fold"]
+    first = results_("r", results.parts[:1], {n: {100: s[100][:1]} for n, s in results.runs.items()}, "b")
+    alone = first
     row, expected = summary.rows["a"][100], alone.metrics["AP"].rows["a"][100]
     assert row.value == expected.value
     assert summary.pairs[0].difference == alone.metrics["AP"].pairs[0].difference
@@ -174,13 +175,13 @@ def test_a_fold_without_judged_lists_is_left_out_with_a_note():
 def test_no_list_that_counts_is_no_value():
     lists = CandidateLists.from_arrays(np.zeros((4, 1)), [0, 0, 0, 0], group=[2, 2])
     systems = {"a": np.arange(4.0), "b": np.zeros(4)}
-    results = Results.of_systems(lists, systems, ["AP"], no_relevant="skip", baseline="b", samples=10)
-    found = summarise(results)
+    results = of_systems(lists, systems, ["AP"], no_relevant="skip", baseline="b", samples=10)
+    found = results
     row = found.metrics["AP"].rows["a"][100]
     assert np.isnan(row.value)
     assert row.ci is None
     assert found.metrics["AP"].pairs[0].p_bootstrap is None
-    assert found.notes == ("AP: no list counts, so that there is no value",)
+    assert found.remarks() == ["AP: no list counts, so that there is no value"]
     record = json.dumps(found.as_json(), allow_nan=False)
     assert json.loads(record)["metrics"]["AP"]["rows"][0]["value"] is None
     compared = compare_all(lists, systems, ["AP"], no_relevant="skip", samples=10)
@@ -188,12 +189,12 @@ def test_no_list_that_counts_is_no_value():
 
 
 def test_folds_of_one_list_leave_nothing_to_resample():
-    parts = tuple(TestPart.of(str(k), fold_lists(k, 1), ["AP"]) for k in range(3))
+    parts = tuple(part_of(str(k), fold_lists(k, 1), ["AP"]) for k in range(3))
     rng = np.random.default_rng(0)
-    systems = {name: {100: tuple((Outcome(rng.random(5)),) for _ in parts)} for name in "ab"}
-    found = summarise(Results("r", parts, systems, "b", samples=20))
+    systems = {name: {100: tuple((Run(rng.random(5)),) for _ in parts)} for name in "ab"}
+    found = results_("r", parts, systems, "b", samples=20)
     (pair,) = found.metrics["AP"].pairs
-    assert found.notes == ("no fold has two judged lists: intervals and the bootstrap's p show nothing",)
+    assert found.remarks() == ["no fold has two judged lists: intervals and the bootstrap's p show nothing"]
     assert pair.p_bootstrap is None
     assert pair.holm is None
     assert pair.detectable is None
@@ -202,24 +203,24 @@ def test_folds_of_one_list_leave_nothing_to_resample():
 
 def test_holm_corrects_for_what_is_tested():
     results = two_folds(["AP"], samples=99, baseline=FIRST_BEST)
-    against = summarise(results).metrics["AP"].pairs
+    against = results.metrics["AP"].pairs
     assert [(pair.a, pair.b) for pair in against] == [("drawn", FIRST_BEST), ("plain", FIRST_BEST)]
     assert [pair.holm for pair in against] == holm([pair.p_bootstrap for pair in against])
-    every = summarise(results, all_pairs=True).metrics["AP"].pairs
+    every = every_pair(results).metrics["AP"].pairs
     assert [(pair.a, pair.b) for pair in every] == [("drawn", "plain")]
     assert every[0].holm == every[0].p_bootstrap
 
 
 def test_each_share_has_a_value_and_tests_are_at_the_largest_common_one():
     both = two_folds(["AP"], samples=20)
-    drawn, plain = (both.systems[name][100] for name in ("drawn", "plain"))
+    drawn, plain = (both.runs[name][100] for name in ("drawn", "plain"))
     systems = {"drawn": {40: plain, 100: drawn}, "plain": {40: drawn, 100: plain}}
-    found = summarise(Results("r", both.parts, systems, "plain", samples=20))
+    found = results_("r", both.parts, systems, "plain", samples=20)
     rows = found.metrics["AP"].rows
-    alone = summarise(both).metrics["AP"].rows
-    assert (found.share, found.shares) == (100, (40, 100))
-    assert rows["drawn"][100] == alone["drawn"][100]
-    assert rows["drawn"][40] == alone["plain"][100]
+    alone = both.metrics["AP"].rows
+    assert (found.fraction, found.fractions) == (100, (40, 100))
+    assert rows["drawn"][100].as_json() == alone["drawn"][100].as_json()
+    assert rows["drawn"][40].as_json() == alone["plain"][100].as_json()
     assert rows["plain"][40].seeds == (1, 2, 3)
     assert found.metrics["AP"].pairs[0].value_a == rows["drawn"][100].value
 
@@ -236,8 +237,8 @@ def test_a_metric_that_judges_fewer_lists_is_noted():
         texts=texts,
         references=(StringColumn.from_strings(["a"] * 4),),
     )
-    found = summarise(Results.of_systems(with_texts, {"a": np.arange(20.0)}, ["WER", "AP"], samples=5))
-    assert found.notes == ("AP: judges 3 of the 4 judged lists",)
+    found = of_systems(with_texts, {"a": np.arange(20.0)}, ["WER", "AP"], samples=5)
+    assert found.remarks() == ["AP: judges 3 of the 4 judged lists"]
 
 
 def test_folds_must_be_measured_alike():
@@ -245,6 +246,6 @@ def test_folds_must_be_measured_alike():
     named = fold_lists(1)
     ids = StringColumn.from_strings([f"i{i}" for i in range(named.n_items)])
     named = CandidateLists(named.offsets, named.features, labels=named.labels, item_ids=ids)
-    parts = (TestPart.of("1", plain, ["AP"]), TestPart.of("2", named, ["AP"]))
+    parts = (part_of("1", plain, ["AP"]), part_of("2", named, ["AP"]))
     with pytest.raises(DataError, match=r"AP in fold 2: found .*ties:trec.*, expected .*ties:expected"):
-        Results("r", parts, {})
+        results_("r", parts, {})

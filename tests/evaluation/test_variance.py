@@ -7,17 +7,14 @@ import math
 
 import numpy as np
 import pytest
+from small_judging import evaluate
 
 from rerank.core.errors import ConfigError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.gains import gain
 from rerank.evaluation.significance import SEED
-from rerank.evaluation.variance import of_values, variance
+from rerank.evaluation.variance import gain, of_values, variance
 from rerank.metrics.base import parse
-from rerank.report.runs import variance_lines
-from rerank.report.tables import table_text
 
 
 def judged(metric="label@1", n_lists=60, unjudged=0):
@@ -91,7 +88,7 @@ def test_both_deviations_are_those_of_numpy():
 )
 def test_the_verdict_weighs_seeds_against_lists(values, verdict):
     sampled = np.array(values)[:, None] + np.array([[-1.0, 0.0, 1.0]])
-    lines = variance_lines(of_values("BLEU", values, sampled, 0.95), "dev ", 2)
+    lines = of_values("BLEU", values, sampled, 0.95).lines("dev ", 2)
     assert lines[0].startswith(f"2 runs: dev BLEU {values[0]:.2f} to {values[1]:.2f}, mean ")
     assert verdict in lines[2]
     assert len(lines) == (3 if values[0] == values[1] else 4)
@@ -103,20 +100,20 @@ def test_what_is_not_a_number_is_null_and_reported():
     record = found.as_json()
     assert json.loads(json.dumps(record, allow_nan=False))["values"] == [None, None]
     assert (record["mean"], record["sd_seeds"], record["sd_lists"], record["ci"]) == (None, None, None, None)
-    assert "too few lists" in "".join(variance_lines(found, "", 2))
+    assert "too few lists" in "".join(found.lines("", 2))
 
 
 def test_replicas_of_an_evaluation_are_its_systems_but_the_baseline():
     lists, judge = judged(unjudged=3)
     systems = {str(s): scores(s, lists.n_items) for s in range(4)}
     found = evaluate(lists, systems, ["label@1", "loss@1"], baseline="0", replicas=True)
-    assert list(found.replicas) == ["label@1", "loss@1"]
+    assert list(found.variances) == ["label@1", "loss@1"]
     runs = [judge.per_list(systems[str(s)]) for s in (1, 2, 3)]
-    own = found.replicas["label@1"]
+    own = found.variances["label@1"]
     assert own.values == tuple(found.systems[str(s)]["label@1"].value for s in (1, 2, 3))
     assert own.sd_lists == pytest.approx(variance(judge, runs).sd_lists, rel=0.1)  # other draws of the lists
     assert found.as_json()["replicas"]["label@1"] == own.as_json()
-    assert "3 runs: label@1 " in table_text(found)
+    assert "3 runs: label@1 " in found.text()
     assert "replicas" not in evaluate(lists, systems, ["label@1"]).as_json()
 
 
@@ -141,9 +138,9 @@ def test_switched_lists_are_counted_if_something_is_chosen():
     assert found.as_json()["systems"][0]["metrics"]["label@1"]["switched"] == 3
     assert results["nDCG@5"].switched is results["oracle2.label@1"].switched is None
     assert "switched" not in found.as_json()["systems"][0]["metrics"]["nDCG@5"]
-    assert "switched" in table_text(found)
+    assert "switched" in found.text()
     bare = CandidateLists.from_arrays(np.zeros((240, 1)), lists.labels, group=[4] * 60)
-    assert "switched" not in table_text(evaluate(bare, {"s": moved}, ["label@1"], samples=20))
+    assert "switched" not in evaluate(bare, {"s": moved}, ["label@1"], samples=20).text()
 
 
 def labels_of(*labels):

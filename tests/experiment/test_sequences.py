@@ -7,12 +7,11 @@ import inspect
 
 import numpy as np
 import pytest
+from small_judging import evaluate as evaluation
+from small_judging import values
 
 import rerank
 from rerank import CandidateLists, DataError
-from rerank.evaluation.evaluate import evaluate as evaluation
-from rerank.evaluation.evaluate import values
-from rerank.report.comparisons import comparison_text
 
 NAN = float("nan")
 LABELS = [[1, 0, 2], [0, 1], [1, 1, 0, 0]]
@@ -76,7 +75,7 @@ def test_compare_is_what_the_command_line_prints():
     flat = {name: [score for row in rows for score in row] for name, rows in systems.items()}
     expected = rerank.compare(LISTS, flat, ["RR"], samples=100)
     assert found.as_json() == expected.as_json()
-    assert comparison_text(found).split(maxsplit=1)[0] == "RR"
+    assert found.text().split(maxsplit=1)[0] == "RR"
 
 
 def test_saved_sequences_are_read_again(tmp_path):

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from small_judging import evaluate
 
 import rerank
 from rerank.core.errors import RerankError
-from rerank.evaluation.evaluate import evaluate
 from rerank.experiment.evaluating import evaluate_files
 
 RNG = np.random.default_rng(3)

@@ -13,9 +13,9 @@ from fuzz.children import HITS, command, import_everything, small_files
 
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE
 from rerank.core.errors import FormatError, RerankError
+from rerank.core.files.filesystem import named_lock
 from rerank.core.workers import parallel
 from rerank.experiments.folder import read_run
-from rerank.experiments.locks import locked
 from rerank.experiments.overview import Overview
 from rerank.experiments.run import run
 
@@ -163,8 +163,8 @@ def test_a_damaged_record_is_named(small):
 def test_a_cell_that_is_being_done_is_running(small):
     run("run.yaml", "out", task=1)
     code = (
-        "import sys; from rerank.experiments.locks import locked\n"
-        "with locked('out', sys.argv[1]) as mine:\n    print(mine, flush=True); sys.stdin.read()"
+        "import sys; from rerank.core.files.filesystem import named_lock\n"
+        "with named_lock('out', sys.argv[1]) as mine:\n    print(mine, flush=True); sys.stdin.read()"
     )
     key = read_run("out").cells[1].key
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -179,8 +179,8 @@ def test_a_cell_that_is_being_done_is_running(small):
         overview = Overview("run.yaml", "out")
         assert list(overview.states.values()) == ["done", "running", "missing", "missing"]
         assert not overview.is_done
-        with locked("out", key) as mine:
+        with named_lock("out", key) as mine:
             assert not mine
         other.communicate()
-    with locked("out", key) as mine:
+    with named_lock("out", key) as mine:
         assert mine

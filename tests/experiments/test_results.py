@@ -12,17 +12,14 @@ import numpy as np
 import pytest
 from experiments.conftest import CONFIG, lists_of
 from scipy import stats
+from small_judging import evaluate, of_systems
 
 from rerank import ConfigError, DataError, RerankError, save
 from rerank.core.records import read_json
 from rerank.core.tables.data import to_json
 from rerank.core.tables.display import FORMS
-from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.results import Results
-from rerank.evaluation.summary import summarise
 from rerank.experiments.folder import CellRecord, read_run
-from rerank.experiments.reporting import read_report, report_files
-from rerank.experiments.results import results_of
+from rerank.experiments.reporting import read_report, report_files, results_of
 from rerank.experiments.run import run
 
 
@@ -61,15 +58,15 @@ def rewritten(out, cell, **changes):
 def test_results_are_those_of_the_cells(out):
     results = results_of(out, samples=50)
     assert (results.name, results.metrics, results.baseline) == ("run", ("AP", "nDCG@3"), "ridge")
-    assert (results.share, results.shares) == (100, (50, 100))
+    assert (results.fraction, results.fractions) == (100, (50, 100))
     assert [part.name for part in results.parts] == ["a", "b"]
-    seeds = {row: [o.seed for o in results.outcomes(row)[0]] for row in results.systems}
+    seeds = {row: [o.seed for o in results.runs_of(row)[0]] for row in results.runs}
     assert seeds == {"random": [1, 2], "ridge": [None], "perceptron": [1, 2]}
-    assert [o.seed for o in results.outcomes("ridge", 50)[0]] == [1, 2]
-    assert set(results.outcomes("ridge")[0][0].chosen) == {"penalty"}
+    assert [o.seed for o in results.runs_of("ridge", 50)[0]] == [1, 2]
+    assert set(results.runs_of("ridge")[0][0].chosen) == {"penalty"}
     folder = read_run(out)
-    summary = summarise(results)
-    for row in results.systems:
+    summary = results
+    for row in results.runs:
         for share in (50, 100):
             found = summary.metrics["AP"].rows[row][share]
             for cell in cells_of(out, row=row, share=share):
@@ -77,7 +74,7 @@ def test_results_are_those_of_the_cells(out):
                 assert found.values[k][s] == folder.record(cell).values["AP"].value
                 known = folder.record(cell).values["AP"].per_list
                 if len(found.seeds) == 1:
-                    part = results.per_list(row, "AP", share)[8 * k : 8 * (k + 1)]
+                    part = results.list_values(row, "AP", share)[8 * k : 8 * (k + 1)]
                     np.testing.assert_array_equal(part, known)
 
 
@@ -86,8 +83,8 @@ def test_a_row_of_one_fold_is_an_evaluation(out):
     (cell,) = cells_of(out, row="ridge", fold="a", share=100)
     lists = folder.test("a")
     expected = evaluate(lists, {"ridge": folder.scores(cell)}, ["AP"])
-    alone = Results.of_systems(lists, {"ridge": folder.scores(cell)}, ["AP"])
-    assert summarise(alone).metrics["AP"].rows["ridge"][100].ci == expected.systems["ridge"]["AP"].ci
+    alone = of_systems(lists, {"ridge": folder.scores(cell)}, ["AP"])
+    assert alone.metrics["AP"].rows["ridge"][100].ci == expected.systems["ridge"]["AP"].ci
 
 
 def test_other_metrics_are_judged_without_training(out):
@@ -103,7 +100,7 @@ def test_incomplete_rows_are_left_out_with_a_note(out):
     for cell in cells_of(out, row="perceptron", fold="b", share=50):
         shutil.rmtree(out / "cells" / cell.key)
     results = results_of(out)
-    assert list(results.systems) == ["random", "ridge"]
+    assert list(results.runs) == ["random", "ridge"]
     assert results.notes[0] == "perceptron: 2 of 8 cells are missing, left out"
     with pytest.raises(ConfigError, match="baseline 'perceptron': not all of its cells are there"):
         results_of(out, baseline="perceptron")
@@ -189,7 +186,7 @@ def test_every_form_has_the_same_bytes_twice(out, form):
 def test_csv_has_every_value(out):
     found = read_report(out, samples=50)
     lines = list(csv.DictReader(StringIO(found.text("csv"))))
-    summary = found.summaries[0]
+    summary = found.results[0]
     for metric, of in summary.metrics.items():
         for row, shares in of.rows.items():
             for share, expected in shares.items():
@@ -214,7 +211,7 @@ def test_json_has_values_tests_and_choices(out):
     assert plain == json.loads(json.dumps(found.as_json()))
     (one,) = plain["sets"]
     of = one["metrics"]["AP"]
-    expected = found.summaries[0].metrics["AP"]
+    expected = found.results[0].metrics["AP"]
     (row,) = [r for r in of["rows"] if (r["name"], r["share"]) == ("perceptron", 100)]
     assert row["value"] == expected.rows["perceptron"][100].value
     assert row["sd_seeds"] == expected.rows["perceptron"][100].sd_seeds
@@ -291,12 +288,12 @@ def several(source, tmp_path, change=""):
 def test_ranks_over_several_sets(source, tmp_path):
     folders = several(source, tmp_path)
     found = read_report(folders, samples=20)
-    assert [one.name for one in found.summaries] == ["run", "other"]
+    assert [one.name for one in found.results] == ["run", "other"]
     ranks = found.ranks["AP"]
     assert ranks.sets == ("run", "other")
-    values = [[one.metrics["AP"].rows[row][100].value for row in one.rows] for one in found.summaries]
+    values = [[one.metrics["AP"].rows[row][100].value for row in one.runs] for one in found.results]
     means = stats.rankdata(-np.array(values), axis=1).mean(axis=0)
-    assert ranks.average == dict(zip(found.summaries[0].rows, means.tolist(), strict=True))
+    assert ranks.average == dict(zip(found.results[0].runs, means.tolist(), strict=True))
     assert "AP: average ranks over run, other" in found.text()
     assert "average ranks" in found.text("markdown")
     assert found.as_json()["ranks"]["AP"]["sets"] == ("run", "other")
@@ -311,7 +308,7 @@ def test_sets_with_other_rows_or_lists_are_noted(source, tmp_path):
     shutil.copytree(folders[0], tmp_path / "again")
     found = read_report([folders[0], tmp_path / "again"], samples=5)
     assert found.notes[0].endswith("share test lists, so that they are not independent sets")
-    assert [one.name for one in found.summaries] == [str(tmp_path / "one"), str(tmp_path / "again")]
+    assert [one.name for one in found.results] == [str(tmp_path / "one"), str(tmp_path / "again")]
 
 
 def test_rows_with_other_settings_or_shares_are_noted(source, tmp_path):

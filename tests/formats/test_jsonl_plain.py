@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import RerankError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.data.columns.strings import StringColumn
 from rerank.formats import load
 from rerank.formats.jsonl import read, shredder

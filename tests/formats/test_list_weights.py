@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.data.lists import CandidateLists
 from rerank.formats.weights import list_weight_lines, read_list_weights
 

@@ -8,7 +8,7 @@ import pytest
 from reference.make import same
 
 from rerank.core.errors import RerankError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.formats import buffers, builders
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import Rows

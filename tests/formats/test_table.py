@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from reference import table as slow
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse

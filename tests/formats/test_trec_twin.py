@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import DataNote, FormatError
-from rerank.core.files import streams as files
+from rerank.core.files import read as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading

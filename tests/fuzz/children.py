@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 
 import rerank
 from rerank import cli
-from rerank.core.files import atomic_output as placing
+from rerank.core.files import write as outputs
 from rerank.core.workers import parallel
 
 COUNTER = mmap.mmap(-1, 8)  # of the calls of a child, which shares it
@@ -127,7 +127,7 @@ def watch(hit_at: int, hit: Hit | None) -> None:
         return call
 
     # Nothing is forced to the disk here: the machine stays up.
-    os.fsync, placing.exchanged = counted(lambda _: None), counted(placing.exchanged)  # type: ignore[assignment]
+    os.fsync, outputs.exchanged = counted(lambda _: None), counted(outputs.exchanged)  # type: ignore[assignment]
     sys.addaudithook(audit)
 
 
@@ -138,7 +138,7 @@ def fail() -> NoReturn:
 
 def no_exchange() -> None:
     """Make this process one on a system that cannot exchange two names."""
-    placing.exchanged = lambda a, b: False
+    outputs.exchanged = lambda a, b: False
 
 
 def small_files(size: int) -> Hit:

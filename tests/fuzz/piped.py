@@ -15,7 +15,7 @@ from contracts.test_formats import EXAMPLES
 from fuzz.corpus import Seed
 
 from rerank.core.errors import DataNote, RerankError
-from rerank.core.files.inputs import inputs_opened_once
+from rerank.core.files.read import inputs_opened_once
 from rerank.data.classes import read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.features.heads import read_heads

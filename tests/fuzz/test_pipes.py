@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.core.errors import RerankError
-from rerank.core.files.inputs import inputs_opened_once
-from rerank.core.files.streams import read_bytes, read_head
+from rerank.core.files.read import inputs_opened_once, read_bytes, read_head
 from rerank.data.lists import CandidateLists
 from rerank.formats import FORMATS, load
 

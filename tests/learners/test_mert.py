@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from learners.test_line_search import METRICS, drawn
 from scipy.sparse import csr_array
+from small_judging import values
 
 from rerank import load
 from rerank.core.errors import FitError
 from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.evaluation.evaluate import values
 from rerank.learners.tuning.line_search import LineProblem
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse

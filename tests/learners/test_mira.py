@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
 from reference.mira import mira as slow_mira
+from small_judging import values
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import values
 from rerank.learners.tuning.mira import Mira
 from rerank.metrics.base import parse
 from rerank.metrics.chrf import ChrfJudge

@@ -10,11 +10,11 @@ from reference.make import LAYOUTS, features
 from reference.pro import clearest as slow_clearest
 from reference.pro import minimum
 from scipy.optimize import check_grad
+from small_judging import values
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import values
 from rerank.learners.tuning.pro import PairLoss, Pro, clearest
 from rerank.metrics.labelling import label
 from rerank.native.learners import _pro

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse
 from rerank.metrics.draws import Subsets, best_chances
 from rerank.training.train import train

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import bleu as twin
 from reference.texts import made, some_lists
+from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.bleu import BleuStatistics, bleu, bleu_statistics, from_precisions, sentence_bleu
 from rerank.metrics.tokenizers import prepared

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from reference.metrics import bleu as twin
 from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
+from small_judging import evaluate
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.first_best import first_largest
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.bleu import (
     BleuStatistics,

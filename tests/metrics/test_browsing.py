@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from reference.metrics import browsing as slow
 from reference.metrics.ranking import expected, in_input_order
+from small_judging import values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
 

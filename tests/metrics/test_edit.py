@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import edit as reference
 from reference.nbest import moses_lists, text_lists
+from small_judging import evaluate
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SelectingJudge, corpus_value
-from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import FAMILIES, parse
 from rerank.metrics.edit import counted as counts
 from rerank.metrics.edit import numbers

@@ -8,14 +8,13 @@ import math
 
 import numpy as np
 import pytest
+from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
-from rerank.report.tables import table_text
 
 NAN = float("nan")
 NAMES = ["label@1", "loss@1", "z@1", "z(deviation=sample)@1"]
@@ -146,7 +145,7 @@ def test_lists_of_equal_labels_have_z_zero_whatever_rounding_does():
 
 def test_an_evaluation_shows_them_in_a_table():
     lists = lists_of(*([float(i), 1.0, 2.0] for i in range(9)))
-    text = table_text(evaluate(lists, {"s": np.arange(27.0)}, NAMES[:3], samples=20))
+    text = evaluate(lists, {"s": np.arange(27.0)}, NAMES[:3], samples=20).text()
     assert "loss@1 (lower is better)" in text
     assert "2.0000" in text
 

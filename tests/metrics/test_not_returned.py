@@ -10,7 +10,7 @@ from rerank.data.columns.offsets import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.evaluation.recall import precision_at_recall
+from rerank.evaluation.curves import precision_at_recall
 from rerank.metrics.base import prepare_all
 from rerank.metrics.judges import ranked_last, statistics
 from rerank.metrics.relevance import NOT_RETURNED, Relevance

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from reference.metrics import operations as slow
 from reference.nbest import text_lists
+from small_judging import values
 
 from rerank.core.errors import DataError
-from rerank.evaluation.evaluate import values
 from rerank.metrics import operations
 from rerank.metrics.base import parse, prepare_all
 

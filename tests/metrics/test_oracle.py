@@ -7,14 +7,13 @@ import itertools
 import numpy as np
 import pytest
 from reference.texts import some_lists
+from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
-from rerank.report.tables import table_text
 
 NAN = float("nan")
 
@@ -97,7 +96,7 @@ def test_an_evaluation_holds_choice_and_oracles_together():
     assert metrics["oracle2.label@1"]["value"] == np.mean([max(3, i) for i in range(8)])
     assert record["metrics"]["oracle2.label@1"]["first_best"] == np.mean([max(1, i) for i in range(8)])
     assert metrics["oracle2.label@1"]["value"] <= record["metrics"]["oracle2.label@1"]["oracle"]
-    assert "oracle2.loss@1 (lower is better)" in table_text(found)
+    assert "oracle2.loss@1 (lower is better)" in found.text()
     assert record["metrics"]["oracle2.label@1"]["signature"].startswith("oracle:2|label@1|")
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import trees as reference_trees
 from reference.metrics import parseval as reference
+from small_judging import evaluate
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.forests import Forest
@@ -18,7 +19,6 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.labelling import label
 from rerank.metrics.parseval import counts_of

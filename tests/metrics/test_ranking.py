@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import ranking as slow
+from small_judging import values
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
 from rerank.metrics.relevance import Relevance

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_judging import evaluate
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
@@ -18,7 +19,6 @@ from rerank.data.judge import PreparedMetric as JudgeProtocol
 from rerank.data.judge import SelectingJudge as SelectingProtocol
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import FAMILIES, Preparation, parse
 from rerank.metrics.judges import statistics
 from rerank.metrics.selecting import (
@@ -30,7 +30,6 @@ from rerank.metrics.selecting import (
     TextStatistics,
     reference_count,
 )
-from rerank.report.tables import table_text
 
 
 class Lengths(TextStatistics):
@@ -248,7 +247,7 @@ def test_an_evaluation_mixes_ranking_and_selecting_metrics(monkeypatch):
     assert system["value"] == corpus_value(judge, judge.per_list(scores))
     assert bounds["oracle"] <= min(system["value"], bounds["random"], bounds["first_best"])
     assert system["wins"] + system["ties"] + system["losses"] == 20
-    text = table_text(found)
+    text = found.text()
     assert "LEN (lower is better)" in text
     assert f"{system['value']:.2f}" in text
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import rerank
 from rerank.cli.app import app
 from rerank.core.tables.text import sheet_lines
-from rerank.report.list_table import list_sheet
 
 TABLE = """target,model,size,energy,GDT_TS
 T2,a,10,3,10
@@ -104,7 +103,7 @@ def test_a_sum_is_of_means_only():
     assert "best" not in frame  # without labels
     assert frame.shape == (4, 6)
     assert frame["chosen"].tolist() == ["2", "1", "1", "1"]  # numbers in the list, without ids
-    assert sheet_lines(list_sheet(table))[0].strip() == "s"
+    assert sheet_lines(table.sheet())[0].strip() == "s"
 
 
 def test_first_best_comes_first_and_a_system_is_needed(table):

@@ -11,12 +11,13 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+from small_judging import every_pair, of_systems, part_of
+from small_judging import results as results_
 from small_pages import HOSTILE, Page, experiment, folds_of, outcome, scored
 
 from rerank.core.errors import ConfigError, RerankError
 from rerank.data.columns.strings import StringColumn
-from rerank.evaluation.results import Outcome, Results, TestPart
-from rerank.evaluation.summary import summarise
+from rerank.evaluation.results import Run
 from rerank.report.page import check_page, page_text, write_page
 
 SECTIONS = {
@@ -120,7 +121,7 @@ def test_sections_without_content_are_left_out(results, absent):
 def test_lists_without_an_order_say_what_is_missing():
     (part,) = folds_of(1)
     lists = replace(part.lists, first_best=None)
-    results = Results.of_systems(lists, {"a": outcome(lists, 1).scores}, ["AP"], samples=50)
+    results = of_systems(lists, {"a": outcome(lists, 1).scores}, ["AP"], samples=50)
     page = check_structure(page_text(results))
     assert "Differences by list, gains and single lists: no baseline is named." in page.text
     assert "Value by number of candidates: the lists have no first stage's order." in page.text
@@ -134,15 +135,15 @@ def test_several_sets_have_a_section_of_their_own():
     assert [text for level, text in page.headings if level == 2] == ["All data sets", "one", "two", "two"]
     ranks = [label for label in page.figures() if label.startswith("Mean ranks by AP over 3 data sets: ")]
     assert len(ranks) == 1
-    few = [replace(one, systems=dict(list(one.systems.items())[:2])) for one in sets]
+    few = [replace(one, runs=dict(list(one.runs.items())[:2])) for one in sets]
     assert not any(label.startswith("Mean ranks") for label in check_structure(page_text(few)).figures())
 
 
 def test_every_two_systems():
     results = scored(3, ("AP",), baseline="0.scores")
-    page = check_structure(page_text(results, all_pairs=True))
+    page = check_structure(page_text(every_pair(results)))
     assert "Every two systems by AP" in page.text
-    pairs = summarise(results, all_pairs=True).metrics["AP"].pairs
+    pairs = every_pair(results).metrics["AP"].pairs
     assert len(pairs) == 3
     assert "corrected for all 3 pairs; bold below 0.05" in {found.get("title") for found in page.of("th")}
 
@@ -150,7 +151,7 @@ def test_every_two_systems():
 def test_numbers_are_those_of_the_summary(whole):
     results = experiment()
     page = Page(whole)
-    for metric in summarise(results).metrics.values():
+    for metric in results.metrics.values():
         for name, shares in metric.rows.items():
             assert f"{name} {shares[100].value:.{metric.info.digits}f}" in " ".join(page.figures())
         for pair in metric.pairs:
@@ -179,11 +180,11 @@ def hostile():
             )
             for share, folds in shares.items()
         }
-        for name, shares in results.systems.items()
+        for name, shares in results.runs.items()
     }
-    return Results(
+    return results_(
         HOSTILE[0],
-        (TestPart.of(HOSTILE[1], lists, ["AP", "WER"]),),
+        (part_of(HOSTILE[1], lists, ["AP", "WER"]),),
         rows,
         baseline=HOSTILE[2],
         samples=20,
@@ -207,18 +208,18 @@ def test_values_that_are_not_there():
     """A fold without a judgement, equal systems, NaN in curves and weights."""
     parts = folds_of(2, ("AP", "label@1"))
     blank = parts[1].lists.replace_labels(np.full(parts[1].lists.n_items, np.nan))
-    parts = (parts[0], TestPart.of("2", blank, ("AP", "label@1")))
+    parts = (parts[0], part_of("2", blank, ("AP", "label@1")))
     nan = float("nan")
     curves = [{"round": 1, "train": nan, "dev": 0.1}, {"round": 2, "train": nan, "dev": 0.2}]
     rows = {
         name: {
             100: tuple(
-                (Outcome(np.zeros(part.lists.n_items), 1, curves, {"f": nan, "g": 0.0}),) for part in parts
+                (Run(np.zeros(part.lists.n_items), 1, curves, {"f": nan, "g": 0.0}),) for part in parts
             )
         }
         for name in ("a", "b")
     }
-    results = Results("blank", parts, rows, baseline="a", samples=20)
+    results = results_("blank", parts, rows, baseline="a", samples=20)
     page = check_structure(page_text(results))
     assert "0 lists better" in page.text
     assert "nan" not in page.text.lower().split()
@@ -229,14 +230,14 @@ def test_small_sets(n):
     (part,) = folds_of(1)
     lists = part.lists.subset(list(range(4, 4 + n)))
     systems = {name: outcome(lists, seed).scores for seed, name in enumerate("ab")}
-    check_structure(page_text(Results.of_systems(lists, systems, ["AP", "WER"], samples=5)))
+    check_structure(page_text(of_systems(lists, systems, ["AP", "WER"], samples=5)))
 
 
 def test_many_systems_fit_in_a_megabyte():
     results = experiment(
         tuple(f"system {i}" for i in range(23)), n_folds=5, seeds=(None,), shares=(40, 60, 80, 100)
     )
-    text = page_text(replace(results, samples=20))
+    text = page_text(replace(results, judging=results.judging.with_settings(samples=20)))
     page = check_structure(text)
     assert len(text.encode()) < 1_000_000
     assert "The 8 best of 23 systems are shown." in page.text

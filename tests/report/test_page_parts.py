@@ -11,12 +11,13 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+from small_judging import of_systems
+from small_judging import results as results_
 from small_pages import Page, experiment, folds_of, scored
 
 from rerank.core.figures import svg_of
 from rerank.evaluation.by_list import extremes, gains
-from rerank.evaluation.results import Outcome, Results
-from rerank.evaluation.summary import summarise
+from rerank.evaluation.results import Run
 from rerank.report.page.cards import lists_section
 from rerank.report.page.drawing import Pen
 from rerank.report.page.gain_histogram import sizes_section
@@ -28,7 +29,7 @@ from rerank.report.page.view import View
 
 
 def view(results):
-    return View(results, summarise(results), Pen())
+    return View(results, results, Pen())
 
 
 def words(candidate):
@@ -40,9 +41,9 @@ def test_cards_show_what_both_chose():
     found = lists_section(view(results))
     lists = results.parts[0].lists
     scores = {"first-best": lists.first_best} | {
-        name: lists.from_input_order(results.outcomes(name)[0][0].scores) for name in results.systems
+        name: lists.from_input_order(results.runs_of(name)[0][0].scores) for name in results.runs
     }
-    best = min(results.systems, key=lambda name: summarise(results).metrics["WER"].rows[name][100].value)
+    best = min(results.runs, key=lambda name: results.metrics["WER"].rows[name][100].value)
     gained, lost = extremes(gains(results, "WER", best, "first_best"), 10)
     assert [group.title.split(":")[0] for group in found.cards[:2]] == [best, best]
     for group, chosen in zip(found.cards, (gained, lost), strict=False):
@@ -65,7 +66,7 @@ def test_rankings_without_texts_show_ids_labels_and_the_best_rank():
     lists = replace(part.lists, texts=None, references=(), trees=None, gold=None)
     rng = np.random.default_rng(0)
     systems = {name: rng.integers(0, 3, lists.n_items).astype(float) for name in "ab"}
-    results = Results.of_systems(lists, systems, ["AP"], baseline="a", ties="trec")
+    results = of_systems(lists, systems, ["AP"], baseline="a", ties="trec")
     found = lists_section(view(results))
     card = found.cards[0].cards[0]
     i = [f"List {lists.list_id(k)}" for k in range(lists.n_lists)].index(card.name)
@@ -85,17 +86,17 @@ def test_rankings_without_texts_show_ids_labels_and_the_best_rank():
 def models_of(curves, weights):
     (part,) = folds_of(1, ("AP",))
     outcomes = tuple(
-        Outcome(np.zeros(part.lists.n_items), seed, curve, weight)
+        Run(np.zeros(part.lists.n_items), seed, curve, weight)
         for seed, (curve, weight) in enumerate(zip(curves, weights, strict=True))
     )
-    return Results("models", (part,), {"a": {100: (outcomes,)}}, samples=5)
+    return results_("models", (part,), {"a": {100: (outcomes,)}}, samples=5)
 
 
 def test_oracles_are_drawn_by_k():
     found = experiment(shares=(100,), metrics=("oracle3.WER", "AP", "WER", "oracle2.label@1", "oracle2.WER"))
     section = oracles_section(view(found))
     (wer,) = section.figures
-    metrics = summarise(found).metrics
+    metrics = found.metrics
     by_k = {1: metrics["WER"], 2: metrics["oracle2.WER"], 3: metrics["oracle3.WER"]}
     (alt,) = Page(wer.svg).figures()
     assert alt.startswith("WER (lower is better) by K, first candidates of a list: first-best ")
@@ -123,9 +124,7 @@ def test_oracles_without_their_metric_have_its_name():
 def test_lists_by_size_are_those_of_the_tests():
     results = experiment(("base", "a", "b", "c", "d", "e"), shares=(100,), metrics=("AP", "WER"))
     section = sizes_section(view(results))
-    for table, figure, found in zip(
-        section.tables, section.figures, summarise(results).metrics.values(), strict=True
-    ):
+    for table, figure, found in zip(section.tables, section.figures, results.metrics.values(), strict=True):
         assert [row.name for row in table.rows] == ["a", "b", "c", "d", "e"]
         assert len(table.heads) == 7
         for row in table.rows:
@@ -227,7 +226,7 @@ def test_the_best_and_the_baseline_are_drawn():
         tuple("abcdefghijkl"), n_folds=1, seeds=(None,), shares=(100,), metrics=("AP",), baseline="l"
     )
     found = view(results)
-    values = {name: shares[100].value for name, shares in summarise(results).metrics["AP"].rows.items()}
+    values = {name: shares[100].value for name, shares in results.metrics["AP"].rows.items()}
     best = sorted((name for name in values if name != "l"), key=lambda name: -values[name])
     assert found.compared == best[:3]
     assert found.drawn == [name for name in "abcdefghijkl" if name in best[:7] or name == "l"]

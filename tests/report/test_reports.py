@@ -11,19 +11,18 @@ import numpy as np
 import pytest
 from evaluation.test_results import two_folds
 from experiments.conftest import lists_of
+from small_judging import of_systems
 
 from rerank.core.tables.display import FORMS
-from rerank.evaluation.results import Results
-from rerank.evaluation.summary import summarise
 from rerank.report.reports import Report
 
 
 def over_folds():
     """Two folds, a row with seeds, and one of two shares."""
     both = two_folds(["AP", "loss@1"], samples=100, baseline="plain")
-    drawn, plain = (both.systems[name][100] for name in ("drawn", "plain"))
+    drawn, plain = (both.runs[name][100] for name in ("drawn", "plain"))
     systems = {"drawn": {50: plain, 100: drawn}, "plain": {50: plain, 100: plain}}
-    return replace(both, systems=systems)
+    return replace(both, runs=systems)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ def over_folds():
 )
 def test_a_report_over_folds_seeds_and_shares(golden, form, name):
     results = over_folds()
-    golden(name, Report((results,), (summarise(results),)).text(form))
+    golden(name, Report((results,)).text(form))
 
 
 NASTY = ("a|b_c", "50% & $x^2$ {~} \\", "<script>*#", "Ünï-–", 'say "hi", now', "=1+1\nnext")
@@ -41,14 +40,12 @@ def nasty():
     lists = lists_of(3)
     rng = np.random.default_rng(0)
     systems = {name: rng.random(lists.n_items) for name in NASTY}
-    return Results.of_systems(
-        lists, systems, ["AP", "label"], name="set_1 & <co>", samples=10, baseline=NASTY[0]
-    )
+    return of_systems(lists, systems, ["AP", "label"], name="set_1 & <co>", samples=10, baseline=NASTY[0])
 
 
 def test_names_are_escaped_in_every_form():
     results = nasty()
-    found = Report((results,), (summarise(results),))
+    found = Report((results,))
     lines = list(csv.DictReader(StringIO(found.text("csv"))))
     assert set(NASTY) <= {line["row"] for line in lines}
     table = found.text("markdown").split("\n")
@@ -68,8 +65,8 @@ def test_the_best_value_is_marked():
     lists = lists_of(1)
     best = np.nan_to_num(lists.labels)
     systems = {"worst": -best, "best": best, "as good": 2 * best}
-    results = Results.of_systems(lists, systems, ["AP", "loss@1"], samples=10, baseline="worst")
-    found = Report((results,), (summarise(results),))
+    results = of_systems(lists, systems, ["AP", "loss@1"], samples=10, baseline="worst")
+    found = Report((results,))
     latex = [line for line in found.text("latex").split("\n") if "\\textbf" in line]
     assert [line.split(" & ")[0] for line in latex] == ["best", "as good"]
     assert all(line.count("\\textbf") == 2 for line in latex)
@@ -79,20 +76,18 @@ def test_the_best_value_is_marked():
 
 def test_without_a_baseline_there_are_values_alone():
     lists = lists_of(1)
-    results = Results.of_systems(lists, {"a": np.arange(float(lists.n_items))}, ["AP"], samples=10)
-    found = Report((results,), (summarise(results),))
+    results = of_systems(lists, {"a": np.arange(float(lists.n_items))}, ["AP"], samples=10)
+    found = Report((results,))
     for form in FORMS:
         assert "Holm" not in found.text(form)
-    empty = Results.of_systems(lists, {}, ["AP"], samples=10)
+    empty = of_systems(lists, {}, ["AP"], samples=10)
     for form in FORMS:
-        Report((empty,), (summarise(empty),)).text(form)
+        Report((empty,)).text(form)
 
 
 def test_a_row_without_a_value_shows_a_dash():
     lists = lists_of(1).replace_labels(np.zeros(lists_of(1).n_items))
-    part = Results.of_systems(
-        lists, {"a": np.arange(float(lists.n_items))}, ["AP"], no_relevant="skip", samples=5
-    )
-    found = Report((part,), (summarise(part),))
+    part = of_systems(lists, {"a": np.arange(float(lists.n_items))}, ["AP"], no_relevant="skip", samples=5)
+    found = Report((part,))
     for form in FORMS:
         assert "nan" not in found.text(form).lower().replace("signature", "")

@@ -7,16 +7,16 @@ import re
 
 import numpy as np
 import pytest
+from small_judging import evaluate
 
 from rerank.core.tables.text import drawn, facts, table
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.evaluate import Evaluation, evaluate
-from rerank.report.tables import print_table, table_text
+from rerank.evaluation.judged import Judged
 
 METRICS = ["MAP", "NDCG@10", "RR", "PairAcc"]
 
 
-def evaluated(n_metrics: int = 3, first_best: bool = True, **settings: str) -> Evaluation:
+def evaluated(n_metrics: int = 3, first_best: bool = True, **settings: str) -> Judged:
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 3, 200).astype(float)
     labels[:10] = np.nan
@@ -34,7 +34,7 @@ class Terminal(io.StringIO):
 
 
 def test_three_metrics_fit_side_by_side_in_a_hundred_columns() -> None:
-    text = table_text(evaluated(3))
+    text = evaluated(3).text()
     grid, notes = text.split("\n\n")
     lines = grid.splitlines()
     assert max(map(len, lines)) <= 100
@@ -47,7 +47,7 @@ def test_three_metrics_fit_side_by_side_in_a_hundred_columns() -> None:
 
 
 def test_numbers_are_below_the_names_of_their_columns() -> None:
-    head, *rows = table_text(evaluated(3)).splitlines()[2:10]
+    head, *rows = evaluated(3).text().splitlines()[2:10]
     end = head.index("value") + len("value")
     for row in (row for row in rows if not row.startswith("-")):
         number = row[:end].split()[-1]
@@ -57,17 +57,17 @@ def test_numbers_are_below_the_names_of_their_columns() -> None:
 
 def test_the_values_shown_are_the_evaluations() -> None:
     evaluation = evaluated(1)
-    row = next(line for line in table_text(evaluation).splitlines() if line.startswith("a.txt"))
+    row = next(line for line in evaluation.text().splitlines() if line.startswith("a.txt"))
     result = evaluation.systems["a.txt"]["AP"]
     assert result.ci is not None
     assert row.split()[1] == f"{result.value:.4f}"
     assert row.split()[2] == "-".join(f"{end:.3f}".removeprefix("0") for end in result.ci)
-    assert row.split()[-1] == f"{result.wins}/{result.ties}/{result.losses}"
+    assert row.split()[-1] == f"{result.test.wins}/{result.test.ties}/{result.test.losses}"
 
 
 @pytest.mark.parametrize(("n_metrics", "width"), [(4, 100), (3, 60)])
 def test_what_is_too_wide_becomes_one_block_per_metric(n_metrics: int, width: int) -> None:
-    blocks = table_text(evaluated(n_metrics), width).split("\n\n")
+    blocks = evaluated(n_metrics).text(width).split("\n\n")
     assert len(blocks) == n_metrics + 1
     for name, block in zip(METRICS, blocks[:-1], strict=False):
         assert block.splitlines()[0].strip() == name
@@ -75,10 +75,10 @@ def test_what_is_too_wide_becomes_one_block_per_metric(n_metrics: int, width: in
 
 
 def test_columns_without_a_meaning_are_absent() -> None:
-    text = table_text(evaluated(2, first_best=False))
+    text = evaluated(2, first_best=False).text()
     assert "gap" not in text
     assert "p:" not in text
-    named = table_text(evaluated(2, first_best=False, baseline="a.txt"))
+    named = evaluated(2, first_best=False, baseline="a.txt").text()
     assert "a.txt (baseline)" in named
     assert "against a.txt" in named
     assert "Holm" not in named  # one test needs no correction
@@ -98,8 +98,8 @@ def environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("environment")
 def test_a_file_gets_plain_text_in_every_environment() -> None:
     file = io.StringIO()
-    print_table(evaluated(3), file)
-    assert file.getvalue() == table_text(evaluated(3))
+    evaluated(3).print(file)
+    assert file.getvalue() == evaluated(3).text()
     assert "\x1b" not in file.getvalue()
     assert max(map(len, file.getvalue().splitlines()[:9])) > 80  # nothing is cut or wrapped
 
@@ -108,16 +108,16 @@ def test_a_file_gets_plain_text_in_every_environment() -> None:
 def test_a_terminal_gets_styles_unless_it_cannot_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     terminal = Terminal()
-    print_table(evaluated(3), terminal)
+    evaluated(3).print(terminal)
     assert "\x1b[1m" in terminal.getvalue()
     assert "[b].txt" in terminal.getvalue()
     bare = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
-    assert [line.rstrip() for line in bare.splitlines()] == table_text(evaluated(3)).splitlines()
+    assert [line.rstrip() for line in bare.splitlines()] == evaluated(3).text().splitlines()
     for name, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, value)
         plain = Terminal()
-        print_table(evaluated(3), plain)
-        assert plain.getvalue() == table_text(evaluated(3))
+        evaluated(3).print(plain)
+        assert plain.getvalue() == evaluated(3).text()
         monkeypatch.delenv(name)
 
 
@@ -125,8 +125,8 @@ def test_a_narrow_terminal_gets_one_table_per_metric(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("COLUMNS", "64")
     monkeypatch.setenv("NO_COLOR", "1")
     terminal = Terminal()
-    print_table(evaluated(3), terminal)
-    assert terminal.getvalue() == table_text(evaluated(3), 64) != table_text(evaluated(3))
+    evaluated(3).print(terminal)
+    assert terminal.getvalue() == evaluated(3).text(64) != evaluated(3).text()
     assert max(map(len, terminal.getvalue().split("\n\n")[0].splitlines())) <= 64
 
 

@@ -6,15 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+from small_judging import evaluate
 
 import rerank
 from rerank.core.errors import ConfigError
-from rerank.evaluation.evaluate import evaluate
 from rerank.models.importance import permutation_importance, standardised_weights
-from rerank.report.comparisons import comparison_text
 from rerank.report.contents import validate
 from rerank.report.models import model_lines
-from rerank.report.tables import table_text
 from rerank.similarity.compare import list_similarity
 
 EVIL = "<script>alert('x')</script>"
@@ -69,9 +67,9 @@ def test_results_are_tables_in_notebooks_and_data_frames(name):
 
 def test_texts_are_those_of_the_command_line():
     found = RESULTS["evaluation"]()
-    assert str(found) + "\n" == table_text(found)
+    assert str(found) + "\n" == found.text()
     found = RESULTS["comparisons"]()
-    assert f"{found}\n" == comparison_text(found)
+    assert f"{found}\n" == found.text()
     assert MODEL.summary() == "\n".join(model_lines(MODEL))
     assert LISTS.summary() == repr(validate(LISTS))
     assert repr(MODEL) == "LinearModel(perceptron, 2 features)"

@@ -14,7 +14,7 @@ from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.gains import gain
+from rerank.evaluation.variance import gain
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+
+from rerank.core.errors import os_error
 
 _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
@@ -36,6 +38,8 @@ def sync_folder(path: str) -> None:
 
 def exchanged(a: str, b: str) -> bool:
     """Exchange two names in one step; return False if the system cannot."""
+    import ctypes
+
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
@@ -114,3 +118,58 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if pressed:
             raise KeyboardInterrupt
+
+
+_LOCKS = ".locks"  # a byte of it stands for a name; it stays empty
+
+
+@contextmanager
+def named_lock(folder: str, name: str, *, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock of a name while the block runs; yield False if another process holds it.
+
+    Without locks on the file system, every process gets them: work may be done twice, but what is placed is
+    whole and the same.
+
+    Parameters
+    ----------
+    folder : which exists and can be written.
+    name : of what is locked.
+    wait : wait until it is free.
+
+    Raises
+    ------
+    RerankError
+        If the folder cannot be written.
+    """
+    path = os.path.join(folder, _LOCKS)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise os_error(path, error) from None
+    try:
+        yield _took_name(descriptor, name, wait)
+    finally:
+        os.close(descriptor)
+
+
+def named_lock_held(folder: str, name: str) -> bool:
+    """Return whether another process holds the lock of a name."""
+    try:
+        descriptor = os.open(os.path.join(folder, _LOCKS), os.O_RDWR)
+    except OSError:  # nothing was ever locked here
+        return False
+    try:
+        return not _took_name(descriptor, name, wait=False)
+    finally:
+        os.close(descriptor)
+
+
+def _took_name(descriptor: int, name: str, wait: bool) -> bool:
+    place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, place)
+    except (BlockingIOError, PermissionError):  # both mean that it is held
+        return False
+    except OSError:
+        return True
+    return True

@@ -175,7 +175,7 @@ def show(parts: Sequence[Part], stream: TextIO) -> None:
     if not styled(stream):
         stream.writelines(f"{line}\n" for part in parts for line in drawn(part))
         return
-    from rerank.core.files.streams import unescaped
+    from rerank.core.files.write import unescaped
 
     out = unescaped(stream)
     for part in parts:

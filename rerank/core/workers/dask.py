@@ -22,9 +22,8 @@ from contextlib import ExitStack, chdir, contextmanager, suppress
 from typing import Any
 
 from rerank._version import __version__
-from rerank.core.errors import ConfigError, DataNote, RerankError
-from rerank.core.files.atomic_output import scratch
-from rerank.core.files.streams import os_error
+from rerank.core.errors import ConfigError, DataNote, RerankError, os_error
+from rerank.core.files.write import scratch
 from rerank.core.workers.array_spill import ArraySpill
 from rerank.core.workers.pool import Pool, Retrying
 from rerank.core.workers.tasks import ONE_THREAD, Outcome, run_task

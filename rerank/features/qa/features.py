@@ -105,7 +105,7 @@ def qa_features(
     ----------
     data : a file of lists with questions (prompts) and passages (texts), or CandidateLists; with
         ``questions`` a file of results, see ``rerank.formats.results``.
-    settings : of ``rerank.features.qa.settings.QASettings``, such as ``{"trees": "box"}``.
+    settings : of ``rerank.features.qa.features.QASettings``, such as ``{"trees": "box"}``.
     out : file that the lists are written to, "-" = standard output; None = none.
     to : name of its format; None = by its suffix.
     questions, passages : files of texts, ``id<TAB>text`` on each line.

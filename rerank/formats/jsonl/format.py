@@ -51,7 +51,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.files.streams import atomic_write
+from rerank.core.files.write import atomic_write
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists

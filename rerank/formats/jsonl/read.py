@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.core.text import count
 from rerank.core.types import Bytes, Index
 from rerank.data.columns.strings import StringColumn

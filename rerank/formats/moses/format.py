@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import read_bytes, shown, write_lines
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.strings import StringColumn

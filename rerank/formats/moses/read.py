@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.data.lists import CandidateLists
 from rerank.formats.answers import BOXED, matched, with_answers
 from rerank.formats.base import Format, ReadOptions

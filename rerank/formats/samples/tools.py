@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.core.text import count
 from rerank.data.columns.class_sets import plain_answer
 from rerank.formats.base import FORMATS, ReadOptions

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces

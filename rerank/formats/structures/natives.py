@@ -9,9 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.inputs import is_file
-from rerank.core.files.streams import os_error, plain_suffix, read_bytes, read_head
+from rerank.core.errors import ConfigError, DataError, FormatError, os_error
+from rerank.core.files.read import is_file, plain_suffix, read_bytes, read_head
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Mask

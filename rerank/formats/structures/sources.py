@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.errors import ConfigError, DataError, FormatError, os_error
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
-from rerank.core.files.streams import (
+from rerank.core.files.read import (
     Buffer,
     inflated_bytes,
-    os_error,
     plain_suffix,
     read_blocks,
     read_bytes,

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import Buffer, read_bytes, shown
+from rerank.core.files.read import Buffer, read_bytes, shown
 from rerank.core.types import Index
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.strings import StringColumn

@@ -23,8 +23,7 @@ import numpy as np
 from rerank.core import progress
 from rerank.core.errors import FormatError, RerankError
 from rerank.core.files.archives import MAGIC_LENGTH, archive_of
-from rerank.core.files.inputs import first_bytes, is_pipe, opened
-from rerank.core.files.streams import read_blocks
+from rerank.core.files.read import first_bytes, is_pipe, opened, read_blocks
 from rerank.core.types import AnyArray, Bytes, Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn

@@ -21,7 +21,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import atomic_write, shown
+from rerank.core.files.read import shown
+from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.forests import Forest

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import atomic_write, read_head, shown
+from rerank.core.files.read import read_head, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.formats.base import ReadOptions

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.files.streams import atomic_write, plain_suffix
+from rerank.core.files.read import plain_suffix
+from rerank.core.files.write import atomic_write
 from rerank.core.tables.data import csv_row
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists

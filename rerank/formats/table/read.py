@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import plain_suffix, shown
+from rerank.core.files.read import plain_suffix, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index

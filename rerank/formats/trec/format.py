@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.streams import atomic_write, read_head, shown
+from rerank.core.files.read import read_head, shown
+from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import grouped, offsets_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
 from rerank.core.types import AnyArray, Bytes, Floats, Index
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn

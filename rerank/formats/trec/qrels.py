@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import read_head, shown
+from rerank.core.files.read import read_head, shown
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import Ragged, offsets_of, places_of

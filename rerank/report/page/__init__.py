@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rerank.core.errors import ConfigError
 from rerank.core.figures import require_matplotlib
-from rerank.core.files.streams import atomic_write
-from rerank.evaluation.results import Results
+from rerank.core.files.write import atomic_write
+from rerank.evaluation.judged import Judged
 
 _SUFFIXES = (".html", ".htm")
 
@@ -37,12 +37,12 @@ def check_page(path: str) -> None:
         raise ConfigError("the page needs the package jinja2: pip install 'rerank[report]'") from None
 
 
-def write_page(results: Results | Sequence[Results], path: str, *, all_pairs: bool = False) -> None:
+def write_page(results: Judged | Sequence[Judged], path: str) -> None:
     """Write the page to a file, whole or not at all.
 
     Parameters
     ----------
-    results, all_pairs
+    results
         As for ``page_text``.
     path : str
         The file, whose name ends in .html.
@@ -53,21 +53,19 @@ def write_page(results: Results | Sequence[Results], path: str, *, all_pairs: bo
         As ``check_page`` and ``page_text``, and if the file cannot be written.
     """
     check_page(path)
-    content = page_text(results, all_pairs=all_pairs).encode()
+    content = page_text(results).encode()
     with atomic_write(path) as out:
         out.write(content)
 
 
-def page_text(results: Results | Sequence[Results], *, all_pairs: bool = False) -> str:
+def page_text(results: Judged | Sequence[Judged]) -> str:
     """Return the page.
 
     Parameters
     ----------
-    results : Results or sequence of Results
-        One set, or several sets with systems of the same names.
-    all_pairs : bool
-        Show the tests of every two systems, with Holm's correction for all of them, in place of those against
-        the baseline.
+    results : Judged or sequence of Judged
+        One set, or several sets with systems of the same names. The tests are those of every two systems, or
+        those against the baseline, whichever was asked for.
 
     Raises
     ------
@@ -78,7 +76,7 @@ def page_text(results: Results | Sequence[Results], *, all_pairs: bool = False) 
     """
     from rerank.report.page import contents
 
-    every = [results] if isinstance(results, Results) else list(results)
+    every = [results] if isinstance(results, Judged) else list(results)
     if not every:
         raise ConfigError("a page needs the results of one set at least")
-    return contents.rendered(every, all_pairs)
+    return contents.rendered(every)

@@ -11,9 +11,7 @@ from rerank.core.text import count
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.by_list import extremes
-from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.results import TestPart
-from rerank.evaluation.summary import MetricSummary
+from rerank.evaluation.results import FIRST_BEST, MetricResults, Part
 from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.predictions import ranking, trec_ranking
@@ -32,7 +30,7 @@ _WORDS = 300  # of two texts that are compared word by word
 def lists_section(view: View) -> Section | None:
     """Return the lists with the largest gains and losses; None without a baseline or another system."""
     found: list[Cards] = []
-    name, metric = next(iter(view.summary.metrics.items()))
+    name, metric = next(iter(view.results.metrics.items()))
     for system in view.compared[:_SYSTEMS]:
         gains = view.gains(name, system)
         for title, which in zip(("gained", "lost"), extremes(gains, MOST), strict=True):
@@ -43,12 +41,12 @@ def lists_section(view: View) -> Section | None:
     if not found:
         return None
     lead = (
-        f"The lists on which a system differs most from {label(str(view.baseline))} by {metric.info.typed}, "
+        f"The lists on which a system differs most from {label(str(view.baseline))} by {metric.typed}, "
         "and what both chose."
     )
     if any(piece.changed for group in found for card in group.cards for piece in _pieces(card)):
         lead += " Words that only one of two choices has are marked."
-    seeds = max(len(fold) for system in view.compared for fold in view.results.outcomes(system))
+    seeds = max(len(fold) for system in view.compared for fold in view.results.runs_of(system))
     if seeds > 1:
         lead += " Values are means over seeds; the choices are those of the first seed."
     return Section("lists", "Lists that gained and lost most", lead, (), (), found)
@@ -60,15 +58,15 @@ def _pieces(card: ListCard) -> Iterator[Piece]:
             yield from candidate.pieces
 
 
-def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, gain: float) -> ListCard:
+def _card(view: View, name: str, metric: MetricResults, system: str, at: int, gain: float) -> ListCard:
     """The list at a place among those of all parts."""
     starts = np.cumsum([0, *(part.lists.n_lists for part in view.results.parts)])
     k = int(np.searchsorted(starts, at, side="right")) - 1
     part, i = view.results.parts[k], int(at - starts[k])
-    lists, digits = part.lists, metric.info.digits
+    lists, digits = part.lists, metric.digits
     systems = (str(view.baseline), system)
     tops = [_ranked(view, part, name, k, one, i) for one in systems]
-    shown = 1 if isinstance(part.judges[name], SelectingJudge) else _RANKED
+    shown = 1 if isinstance(view.results.metric(name).judges[0], SelectingJudge) else _RANKED
     if lists.texts is not None or lists.trees is not None:
         shown = min(shown, _WITH_TEXTS)
     texts = [[_text(lists, item) for item in order[:shown].tolist()] for order in tops]
@@ -81,7 +79,7 @@ def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, ga
             Candidate(parts, _label(lists, item), rank)
             for rank, (parts, item) in enumerate(zip(pieces, order[:shown].tolist(), strict=True), 1)
         ]
-        value = number(float(view.results.per_list(one, name)[at]), digits)
+        value = number(float(view.results.list_values(one, name)[at]), digits)
         choices.append(Choice(label(one), value, candidates, _best_place(lists, order, i)))
     title = f"List {lists.list_id(i)}" + (f", fold {part.name}" if part.name else "")
     references = [_cut(column[i]) for column in lists.references[:_REFERENCES]]
@@ -91,7 +89,7 @@ def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, ga
     return ListCard(title, number(gain, digits, signed=True), prompt, references, choices)
 
 
-def _ranked(view: View, part: TestPart, name: str, k: int, system: str, i: int) -> Index:
+def _ranked(view: View, part: Part, name: str, k: int, system: str, i: int) -> Index:
     """The items of list ``i`` of part ``k``, best first by the system's first seed, ties as the metric's.
 
     Items that the system did not return are left out.
@@ -102,8 +100,8 @@ def _ranked(view: View, part: TestPart, name: str, k: int, system: str, i: int) 
         assert first is not None
         scores, by_id = first[start:stop], False
     else:
-        scores = lists.from_input_order(view.results.outcomes(system)[k][0].scores)[start:stop]
-        by_id = getattr(part.judges[name].stage, "ties", None) == "trec"
+        scores = lists.from_input_order(view.results.runs_of(system)[k][0].scores)[start:stop]
+        by_id = getattr(view.results.metric(name).judges[0].stage, "ties", None) == "trec"
     order = (trec_ranking if by_id else ranking)(lists.subset([i]), scores)
     return start + order[~np.isnan(scores[order])]
 

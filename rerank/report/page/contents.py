@@ -15,8 +15,7 @@ from markupsafe import Markup
 from rerank._version import __version__
 from rerank.core.errors import printable
 from rerank.core.text import count
-from rerank.evaluation.results import Results
-from rerank.evaluation.summary import summarise
+from rerank.evaluation.judged import Judged
 from rerank.report.page.cards import lists_section
 from rerank.report.page.curves import depth_section, recall_section
 from rerank.report.page.drawing import Pen
@@ -57,15 +56,15 @@ _MARKERS = (
 _DASHES = {-1: "6 2", -2: "1 2", -3: "6 2 1 2"}
 
 
-def rendered(every: Sequence[Results], all_pairs: bool) -> str:
+def rendered(every: Sequence[Judged]) -> str:
     """Return the page of one set or several."""
     pen = Pen()
-    views = [View(results, summarise(results, all_pairs=all_pairs), pen) for results in every]
+    views = [View(results, pen) for results in every]
     together = sets_section(views)
     folder = Path(__file__).parent
     script, style = ((folder / name).read_text(encoding="utf-8") for name in ("page.js", "page.css"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    names = list(dict.fromkeys(view.summary.name for view in views))
+    names = list(dict.fromkeys(view.results.name for view in views))
     return (
         _environment()
         .get_template("page.html")
@@ -82,27 +81,28 @@ def rendered(every: Sequence[Results], all_pairs: bool) -> str:
 
 
 def _set_of(view: View) -> Set:
-    summary = view.summary
-    n_lists = sum(fold.lists for fold in summary.folds)
-    n_items = sum(fold.items for fold in summary.folds)
-    facts = [count(len(summary.rows), "system"), f"{n_lists:,} lists", f"{n_items:,} candidates"]
-    if len(summary.folds) > 1:
-        facts.insert(1, count(len(summary.folds), "fold"))
+    results = view.results
+    facts = [
+        count(len(results.runs), "system"),
+        f"{results.n_lists:,} lists",
+        f"{results.n_items:,} candidates",
+    ]
+    if len(results.parts) > 1:
+        facts.insert(1, count(len(results.parts), "fold"))
     if view.baseline is not None:
         facts.append(f"baseline {label(view.baseline)}")
-    if len(summary.shares) > 1:
-        facts.append(f"compared at {summary.share} % of the training lists")
-    unjudged = sum(fold.unjudged for fold in summary.folds)
-    if unjudged:
-        facts.append(f"{count(unjudged, 'list')} without a judgement left out")
+    if len(results.fractions) > 1:
+        facts.append(f"compared at {results.fraction} % of the training lists")
+    if results.unjudged:
+        facts.append(f"{count(results.unjudged, 'list')} without a judgement left out")
     sections = [made for make in _SECTIONS if (made := make(view)) is not None]
-    return Set(summary.name, facts, sections, _left_out(view), summary.notes)
+    return Set(results.name, facts, sections, _left_out(view), results.remarks())
 
 
 def _left_out(view: View) -> list[str]:
     """Sections that a reader might look for, and why they are not there."""
     out = []
-    if view.baseline is None and view.summary.rows:
+    if view.baseline is None and view.results.runs:
         out.append("Differences by list, gains and single lists: no baseline is named.")
     if not view.results.has_first_best:
         out.append("Value by number of candidates: the lists have no first stage's order.")

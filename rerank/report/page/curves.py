@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.evaluation.depth import Depths, by_depth
-from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.recall import LEVELS, mean_precision, relevance_of
-from rerank.evaluation.summary import MetricSummary
+from rerank.evaluation.curves import LEVELS, Depths, by_depth, mean_precision, relevance_of
+from rerank.evaluation.results import FIRST_BEST, MetricResults
 from rerank.report.page.drawing import Series
 from rerank.report.page.parts import Figure, Key, Section, number
 from rerank.report.page.view import View, figure, label, typed
@@ -18,7 +16,7 @@ _APART = 1.6  # ratio of two labels on an axis, at least
 def depth_section(view: View) -> Section | None:
     """Return the values by the number of candidates; None if the lists have no first stage's order."""
     figures = []
-    for name, metric in view.summary.metrics.items():
+    for name, metric in view.results.metrics.items():
         found = by_depth(view.results, name, view.drawn)
         if found is not None and len(found.sizes) > 1:
             figures.append(_depth(view, metric, found))
@@ -31,8 +29,8 @@ def depth_section(view: View) -> Section | None:
     return Section("depth", "Value by number of candidates", lead + view.some_drawn(), (), figures)
 
 
-def _depth(view: View, metric: MetricSummary, found: Depths) -> Figure:
-    digits = metric.info.digits
+def _depth(view: View, metric: MetricResults, found: Depths) -> Figure:
+    digits = metric.digits
     x = np.array(found.sizes, dtype=np.float64)
     references = (("first-best", np.full(len(x), found.first_best), -1), ("random", found.random, -2))
     lines = [Series(name, x, y, look) for name, y, look in (*references, ("oracle", found.oracle, -3))]
@@ -54,7 +52,7 @@ def _depth(view: View, metric: MetricSummary, found: Depths) -> Figure:
     )
     keys = [Key(line.name, line.look) for line in lines if line.look < 0]
     keys += [view.key(name) for name in found.systems]
-    return figure(svg, f"{metric.info.typed} by N", f"N {sizes}, the longest list.", keys)
+    return figure(svg, f"{metric.typed} by N", f"N {sizes}, the longest list.", keys)
 
 
 def _ticks(sizes: tuple[int, ...]) -> list[tuple[float, str]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.core.text import count
 from rerank.evaluation.by_list import by_size, limits_of
-from rerank.evaluation.summary import MetricSummary
+from rerank.evaluation.results import MetricResults
 from rerank.report.page.drawing import Series
 from rerank.report.page.parts import MINUS, Cell, Figure, Head, Row, Section, Table
 from rerank.report.page.view import View, beside, figure, label
@@ -18,15 +18,15 @@ def sizes_section(view: View) -> Section | None:
     """Return the lists by the size of their gain; None without a baseline or another system."""
     if not view.compared:
         return None
-    systems = [name for name in view.summary.rows if name != view.baseline]
+    systems = [name for name in view.results.runs if name != view.baseline]
     tables, figures = [], []
-    for name, metric in view.summary.metrics.items():
+    for name, metric in view.results.metrics.items():
         gains = {system: view.gains(name, system) for system in systems}
         limits = limits_of(np.concatenate(list(gains.values())))
         counts = {system: by_size(values, limits) for system, values in gains.items()}
         if not any(map(any, counts.values())):
             continue
-        groups, title = _groups(limits), f"Lists by their gain in {metric.info.typed}"
+        groups, title = _groups(limits), f"Lists by their gain in {metric.typed}"
         rows = [Row(system, [Cell(str(n), n) for n in found]) for system, found in counts.items()]
         tables.append(Table(title, "System", [Head(group) for group in groups], rows))
         figures.append(_figure(view, metric, groups, counts))
@@ -49,7 +49,7 @@ def _groups(limits: tuple[float, float]) -> list[str]:
 
 
 def _figure(
-    view: View, metric: MetricSummary, groups: Sequence[str], counts: Mapping[str, Sequence[int]]
+    view: View, metric: MetricResults, groups: Sequence[str], counts: Mapping[str, Sequence[int]]
 ) -> Figure:
     """The numbers of lists of the compared systems as bars."""
     lines, said = [], []
@@ -59,7 +59,7 @@ def _figure(
         lines.append(Series(system, x, y, view.look(system), bars=True, names=groups))
         of_groups = zip(groups, counts[system], strict=True)
         said.append(f"{system} " + ", ".join(f"{n} with {group}" for group, n in of_groups if n))
-    axis = f"gain in {metric.info.typed}"
+    axis = f"gain in {metric.typed}"
     svg = view.pen.lines(
         f"Lists by {axis} over {label(str(view.baseline))}: {'; '.join(said)}.",
         lines,
@@ -70,4 +70,4 @@ def _figure(
         zero=True,
     )
     keys = [view.key(system) for system in view.compared]
-    return figure(svg, f"{metric.info.typed}: lists by gain", f"{count(metric.lists, 'list')}.", keys)
+    return figure(svg, f"{metric.typed}: lists by gain", f"{count(metric.lists, 'list')}.", keys)

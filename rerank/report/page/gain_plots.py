@@ -7,8 +7,8 @@ import numpy as np
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.evaluation.by_list import Bin, binned, difficulty
+from rerank.evaluation.results import MetricResults
 from rerank.evaluation.significance import TOLERANCE
-from rerank.evaluation.summary import MetricSummary
 from rerank.report.page.drawing import Series
 from rerank.report.page.parts import Figure, Section, ends, number
 from rerank.report.page.view import View, beside, figure, label, typed
@@ -22,7 +22,7 @@ def differences_section(view: View) -> Section | None:
         return None
     figures = [
         made
-        for name, metric in view.summary.metrics.items()
+        for name, metric in view.results.metrics.items()
         for system in view.compared
         if (made := _differences(view, name, metric, system)) is not None
     ]
@@ -32,8 +32,8 @@ def differences_section(view: View) -> Section | None:
     return Section("differences", "Differences by list", lead + view.some_compared(), (), figures)
 
 
-def _differences(view: View, name: str, metric: MetricSummary, system: str) -> Figure | None:
-    digits = metric.info.digits
+def _differences(view: View, name: str, metric: MetricResults, system: str) -> Figure | None:
+    digits = metric.digits
     gains = view.gains(name, system)
     judged = np.flatnonzero(np.isfinite(gains))
     if len(judged) == 0:
@@ -57,9 +57,9 @@ def _differences(view: View, name: str, metric: MetricSummary, system: str) -> F
         f"from {top} to {low}, median {middle}."
     )
     thinned = f" {len(shown)} of them are drawn." if len(shown) < len(values) else ""
-    axis = f"gain in {metric.info.typed}"
+    axis = f"gain in {metric.typed}"
     svg = view.pen.differences(alt, shown + 1.0, values[shown], tips, y_label=axis)
-    return figure(svg, f"{metric.info.typed}: {system}", f"{counts}.{thinned}")
+    return figure(svg, f"{metric.typed}: {system}", f"{counts}.{thinned}")
 
 
 def _list_name(fold: str, name: str) -> str:
@@ -73,7 +73,7 @@ def bins_section(view: View) -> Section | None:
     lengths = np.concatenate([part.lists.lengths for part in view.results.parts]).astype(np.float64)
     against = str(view.baseline)
     figures = []
-    for name, metric in view.summary.metrics.items():
+    for name, metric in view.results.metrics.items():
         hard = difficulty(view.results, name, list(dict.fromkeys([against, *view.compared])))
         for keys, title, axis in (
             (lengths, "by length", "candidates of a list"),
@@ -95,13 +95,13 @@ def bins_section(view: View) -> Section | None:
 def _gain_by(
     view: View,
     name: str,
-    metric: MetricSummary,
+    metric: MetricResults,
     keys: Floats,
     title: str,
     axis: str,
 ) -> Figure | None:
     """The gains of the compared systems by bins of a key; None if there is one bin."""
-    digits, results = metric.info.digits, view.results
+    digits, results = metric.digits, view.results
     lines, said = [], []
     bins: list[Bin] = []
     names: list[str] = []
@@ -109,9 +109,9 @@ def _gain_by(
         bins = binned(
             keys,
             view.gains(name, system),
-            samples=results.samples,
-            level=results.level,
-            seed=results.seed,
+            samples=results.judging.samples,
+            level=results.judging.level,
+            seed=results.judging.seed,
         )
         if len(bins) < 2:
             return None
@@ -124,19 +124,19 @@ def _gain_by(
             f"{number(one.gain, digits, signed=True)} ({ends(one.ci, digits)})" for one in (bins[0], bins[-1])
         )
         said.append(f"{system} {first} in the first group and {last} in the last")
-    alt = f"Gain in {metric.info.typed} {title}, groups {', '.join(names)}: {'; '.join(said)}."
+    alt = f"Gain in {metric.typed} {title}, groups {', '.join(names)}: {'; '.join(said)}."
     svg = view.pen.lines(
         alt,
         lines,
         x_label=axis,
-        y_label=f"gain in {metric.info.typed}",
+        y_label=f"gain in {metric.typed}",
         number=lambda value: number(value, digits, signed=True),
         ticks=[(float(i), group.replace("–", "–\n")) for i, group in enumerate(names)],
         zero=True,
     )
     sizes = ", ".join(str(one.lists) for one in bins)
     keys_of = [view.key(system) for system in view.compared]
-    return figure(svg, f"{metric.info.typed} {title}", f"Lists in each group: {sizes}.", keys_of)
+    return figure(svg, f"{metric.typed} {title}", f"Lists in each group: {sizes}.", keys_of)
 
 
 def _range(one: Bin) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.core.text import count
 from rerank.core.types import Floats
-from rerank.evaluation.results import Outcome
+from rerank.evaluation.results import Run
 from rerank.report.page.drawing import Interval, Series
 from rerank.report.page.parts import Figure, Key, Section, number
 from rerank.report.page.view import DRAWN, View, figure, only
@@ -61,8 +61,8 @@ def _curves(view: View, system: str) -> Figure | None:
     return figure(svg, system, caption, keys)
 
 
-def _outcomes(view: View, system: str) -> list[Outcome]:
-    return [outcome for fold in view.results.outcomes(system, view.summary.share) for outcome in fold]
+def _outcomes(view: View, system: str) -> list[Run]:
+    return [outcome for fold in view.results.runs_of(system, view.results.fraction) for outcome in fold]
 
 
 def _rounds(curves: Sequence[Sequence[Mapping[str, float]]]) -> list[float]:

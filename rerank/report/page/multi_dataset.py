@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rerank.core.tables.numbers import p_text
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.report.page.parts import Cell, Figure, Head, Row, Section, Table, number
 from rerank.report.page.view import View, figure
-from rerank.report.tables import p_text
 
 _MOST = 20  # systems of a diagram
 
@@ -18,9 +18,9 @@ def sets_section(views: Sequence[View]) -> Section | None:
     """Return the systems that all sets have over these sets; None if there are no two sets or no system."""
     if len(views) < LEAST_SETS:
         return None
-    systems = [name for name in views[0].summary.rows if all(name in view.summary.rows for view in views)]
+    systems = [name for name in views[0].results.runs if all(name in view.results.runs for view in views)]
     metrics = [
-        name for name in views[0].summary.metrics if all(name in view.summary.metrics for view in views)
+        name for name in views[0].results.metrics if all(name in view.results.metrics for view in views)
     ]
     if not systems or not metrics:
         return None
@@ -31,9 +31,9 @@ def sets_section(views: Sequence[View]) -> Section | None:
         ranks = None
         if len(complete) >= LEAST_SYSTEMS:
             kept = {of: {system: found[system] for system in complete} for of, found in values.items()}
-            ranks = ranks_of(kept, views[0].summary.metrics[name].info.better)
+            ranks = ranks_of(kept, views[0].results.metrics[name].better)
             if len(complete) <= _MOST:
-                figures.append(_diagram(views[0], name, ranks))
+                figures.append(_diagram(views[0], views[0].results.metrics[name].typed, ranks))
         tables.append(_table(views, systems, name, values, ranks))
     lead = "The systems that every set has."
     if not figures:
@@ -47,8 +47,8 @@ def _values(views: Sequence[View], systems: Sequence[str], name: str) -> dict[st
     """The value of each system, by set and system; sets of one name are numbered."""
     out = {}
     for i, view in enumerate(views, 1):
-        of_set = {system: view.value(view.summary.metrics[name], system) for system in systems}
-        own = view.summary.name
+        of_set = {system: view.value(view.results.metrics[name], system) for system in systems}
+        own = view.results.name
         out[own if own not in out else f"{own} ({i})"] = of_set
     return out
 
@@ -60,7 +60,7 @@ def _table(
     values: dict[str, dict[str, float]],
     ranks: Ranks | None,
 ) -> Table:
-    digits = views[0].summary.metrics[name].info.digits
+    digits = views[0].results.metrics[name].digits
     heads = [Head(of) for of in values]
     if ranks is not None:
         heads.append(Head("Mean rank", "1 is best; ties share the mean of their ranks"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rerank.evaluation.summary import MetricSummary, RowSummary
+from rerank.evaluation.results import MetricResults, SystemResult
 from rerank.metrics.oracle import OracleJudge
 from rerank.report.page.drawing import Series
 from rerank.report.page.parts import Figure, Key, Section, number
@@ -16,17 +16,17 @@ from rerank.report.page.view import View, figure, typed
 _WITH_INTERVALS = 4  # systems of a figure
 _REFERENCES = (("first-best", "first_best", -1), ("random", "random", -2), ("oracle", "oracle", -3))
 
-Rows = Mapping[str, Mapping[int, RowSummary]]  # by system and number
+Rows = Mapping[str, Mapping[int, SystemResult]]  # by system and number
 
 
 def shares_section(view: View) -> Section | None:
     """Return values by share of the training lists; None if there is one share."""
-    if len(view.summary.shares) < 2:
+    if len(view.results.fractions) < 2:
         return None
     figures = []
-    for metric in view.summary.metrics.values():
+    for metric in view.results.metrics.values():
         rows = {name: metric.rows[name] for name in view.drawn}
-        title = f"{metric.info.typed} by share"
+        title = f"{metric.typed} by share"
         figures.append(_by_number(view, metric, rows, title, "% of the training lists", "{} %"))
     lead = "Models that learnt from a part of the training lists; smaller parts are within larger ones."
     return Section("share", "Value by share of the training lists", lead + view.some_drawn(), (), figures)
@@ -36,9 +36,9 @@ def oracles_section(view: View) -> Section | None:
     """Return the values of top-k oracles by k (Duh 2009, table 8.8); None if no metric has two k."""
     figures = []
     for by_k in _oracles(view):
-        share, metric = view.summary.share, by_k[min(by_k)]
+        share, metric = view.results.fraction, by_k[min(by_k)]
         rows = {name: {k: found.rows[name][share] for k, found in by_k.items()} for name in view.drawn}
-        title = f"{metric.info.typed} by K"
+        title = f"{metric.typed} by K"
         references = _references(by_k)
         figures.append(
             _by_number(view, metric, rows, title, "K, first candidates of a list", "K = {}", references)
@@ -53,27 +53,28 @@ def oracles_section(view: View) -> Section | None:
     return Section("oracles", "Best of the first K", lead + view.some_drawn(), (), figures)
 
 
-def _oracles(view: View) -> list[dict[int, MetricSummary]]:
-    """Metrics of which there are values for two k or more, by k; each summary has the inner metric's name."""
-    judges = {name: view.results.judge(name) for name in view.summary.metrics}
+def _oracles(view: View) -> list[dict[int, MetricResults]]:
+    """Metrics of which there are values for two k or more, by k; each has the inner metric's name."""
+    judges = {name: metric.judges[0] for name, metric in view.results.metrics.items()}
     inner = {judge.signature: name for name, judge in judges.items()}
-    groups: dict[str, dict[int, MetricSummary]] = {}
+    groups: dict[str, dict[int, MetricResults]] = {}
     for name, judge in judges.items():
         if isinstance(judge, OracleJudge):
             plain = inner.get(judge.inner.signature)
             group = groups.setdefault(judge.inner.signature, {})
             for k, of in ((1, plain), (judge.stage.size, name)):
                 if of is not None:
-                    found = view.summary.metrics[of]
-                    group[k] = replace(found, info=replace(found.info, typed=plain or judge.inner.name))
+                    found = view.results.metrics[of]
+                    named = judge.inner.name if plain is None else view.results.metrics[plain].typed
+                    group[k] = replace(found, typed=named)
     return [dict(sorted(group.items())) for group in groups.values() if len(group) > 1]
 
 
-def _references(by_k: Mapping[int, MetricSummary]) -> list[Series]:
+def _references(by_k: Mapping[int, MetricResults]) -> list[Series]:
     """The references of all k, which have no system."""
     x, out = np.array(list(by_k), dtype=np.float64), []
     for name, key, look in _REFERENCES:
-        values = [getattr(found.info, key) for found in by_k.values()]
+        values = [getattr(found, key) for found in by_k.values()]
         if None not in values and np.isfinite(values).all():
             out.append(Series(name, x, np.array(values, dtype=np.float64), look))
     return out
@@ -81,7 +82,7 @@ def _references(by_k: Mapping[int, MetricSummary]) -> list[Series]:
 
 def _by_number(
     view: View,
-    metric: MetricSummary,
+    metric: MetricResults,
     rows: Rows,
     title: str,
     axis: str,
@@ -92,7 +93,7 @@ def _by_number(
 
     ``axis`` names the numbers, ``spelled`` is the pattern of one in words.
     """
-    digits, lines = metric.info.digits, list(references)
+    digits, lines = metric.digits, list(references)
     few = len(view.drawn) <= _WITH_INTERVALS  # intervals of more systems would hide each other
     for name, by_number in rows.items():
         known = {at: row for at, row in by_number.items() if np.isfinite(row.value)}

@@ -11,9 +11,8 @@ from markupsafe import Markup
 
 from rerank.core.types import Floats
 from rerank.evaluation.by_list import gains
-from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.results import Results
-from rerank.evaluation.summary import MetricSummary, Summary
+from rerank.evaluation.judged import Judged
+from rerank.evaluation.results import FIRST_BEST, MetricResults
 from rerank.report.page.drawing import Pen
 from rerank.report.page.parts import Figure, Key, ends, number
 
@@ -23,10 +22,9 @@ COMPARED = 3  # systems whose differences from the baseline are drawn list by li
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Results, their numbers, and the pen of the page."""
+    """Results and the pen of the page."""
 
-    results: Results
-    summary: Summary
+    results: Judged
     pen: Pen
 
     @property
@@ -38,12 +36,12 @@ class View:
     def drawn(self) -> list[str]:
         """The systems of figures, in the order of the results: the baseline and the best of the others."""
         kept = self.ordered[:DRAWN]
-        return [name for name in self.summary.rows if name in kept]
+        return [name for name in self.results.runs if name in kept]
 
     @cached_property
     def ordered(self) -> list[str]:
         """All systems: the baseline, then the others by the first metric, the best first."""
-        return [*([str(self.baseline)] if self.baseline in self.summary.rows else []), *self._best_first()]
+        return [*([str(self.baseline)] if self.baseline in self.results.runs else []), *self._best_first()]
 
     @cached_property
     def compared(self) -> list[str]:
@@ -52,15 +50,15 @@ class View:
 
     def _best_first(self) -> list[str]:
         """Systems but the baseline by the first metric, those without a value last."""
-        first = next(iter(self.summary.metrics.values()))
-        values = {name: self.value(first, name) for name in self.summary.rows if name != self.baseline}
-        return sorted(values, key=lambda name: np.nan_to_num(-first.info.better * values[name], nan=np.inf))
+        first = next(iter(self.results.metrics.values()))
+        values = {name: self.value(first, name) for name in self.results.runs if name != self.baseline}
+        return sorted(values, key=lambda name: np.nan_to_num(-first.better * values[name], nan=np.inf))
 
-    def value(self, metric: MetricSummary, system: str) -> float:
+    def value(self, metric: MetricResults, system: str) -> float:
         """Return the value of a row, or of first-best, at the share that rows are compared at."""
         if system == FIRST_BEST:
-            return float("nan") if metric.info.first_best is None else metric.info.first_best
-        return metric.rows[system][self.summary.share].value
+            return float("nan") if metric.first_best is None else metric.first_best
+        return metric.rows[system][self.results.fraction].value
 
     def gains(self, metric: str, system: str) -> Floats:
         """Return the gain over the baseline on each list, float64 (n_lists of all parts)."""
@@ -78,7 +76,7 @@ class View:
 
     def some_drawn(self) -> str:
         """Return a sentence if not all systems are drawn."""
-        return only(len(self.drawn), len(self.summary.rows))
+        return only(len(self.drawn), len(self.results.runs))
 
     def some_compared(self, verb: str = "shown") -> str:
         """Return a sentence if not all systems are compared list by list."""
@@ -86,7 +84,7 @@ class View:
 
     def percent(self) -> str:
         """Return the level of the intervals."""
-        return f"{100 * self.results.level:.6g} %"
+        return f"{100 * self.results.judging.level:.6g} %"
 
 
 def only(kept: int, n: int, verb: str = "shown") -> str:
@@ -110,9 +108,9 @@ def beside(n: int, i: int, of: int, step: float) -> Floats:
     return places
 
 
-def typed(metric: MetricSummary) -> str:
+def typed(metric: MetricResults) -> str:
     """Return a metric's name, with its direction if a smaller value is better."""
-    return metric.info.typed + ("" if metric.info.better > 0 else " (lower is better)")
+    return metric.typed + ("" if metric.better > 0 else " (lower is better)")
 
 
 def described(name: str, value: float | None, ci: tuple[float, float] | None, digits: int) -> str:

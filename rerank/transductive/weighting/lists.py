@@ -22,12 +22,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
-from rerank.core.types import Floats
+from rerank.core.types import ArrayLike, Floats
 from rerank.data.arrays import real_array
 from rerank.data.lists import CandidateLists
 from rerank.models.training import statistics_of
@@ -225,8 +224,8 @@ class ImportanceWeights:
 
 
 def weights_from_distances(
-    training: npt.ArrayLike,
-    test: npt.ArrayLike,
+    training: ArrayLike,
+    test: ArrayLike,
     *,
     widths: Sequence[float] = WIDTHS,
     folds: int = FOLDS,
@@ -292,8 +291,8 @@ def weights_from_distances(
 
 
 def importance_weights(
-    training: npt.ArrayLike,
-    test: npt.ArrayLike,
+    training: ArrayLike,
+    test: ArrayLike,
     *,
     centres: int = CENTRES,
     widths: Sequence[float] = WIDTHS,
@@ -345,7 +344,7 @@ def importance_weights(
     return weights_from_distances(*tables, widths=widths, folds=folds, seed=seed)
 
 
-def _matrix(values: npt.ArrayLike, what: str, expected: str, fault: str, least: float = -np.inf) -> Floats:
+def _matrix(values: ArrayLike, what: str, expected: str, fault: str, least: float = -np.inf) -> Floats:
     """The values as a checked matrix; the rest is for the error."""
     found = real_array(values, f"KLIEP: {what}").astype(np.float64, copy=False)
     if found.ndim != 2 or 0 in found.shape:

@@ -21,16 +21,9 @@ import pytest
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, FormatError, RerankError
-from rerank.core.files import streams as files
-from rerank.core.files.inputs import inputs_opened_once
-from rerank.core.files.streams import (
-    atomic_write,
-    check_target,
-    inflated_bytes,
-    plain_suffix,
-    read_bytes,
-    read_head,
-)
+from rerank.core.files import read as files
+from rerank.core.files.read import inflated_bytes, inputs_opened_once, plain_suffix, read_bytes, read_head
+from rerank.core.files.write import atomic_write, check_target
 
 CONTENT = b"1 qid:1 1:0.5\n" * 20000
 NOBODY = 65534
@@ -84,7 +77,7 @@ def test_an_archive_that_is_cut_off_or_damaged(tmp_path: Path, name: str) -> Non
 
 CUT_OFF_LATER = """
 import os, sys
-from rerank.core.files.streams import read_bytes
+from rerank.core.files.read import read_bytes
 data = read_bytes(sys.argv[1])
 os.truncate(sys.argv[1], 0)
 print(bytes(data[-4:]))

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import DataNote, FormatError, RerankError
-from rerank.core.files import atomic_output as placing
-from rerank.core.files.atomic_output import make_folder, remove_leftovers, together
-from rerank.core.files.streams import atomic_write
+from rerank.core.files import write as outputs
+from rerank.core.files.write import atomic_write, make_folder, remove_leftovers, transaction
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store, write_store
 from rerank.formats import load
@@ -25,7 +24,7 @@ HEX = "0123456789ab"
 def system(request, monkeypatch):
     """Systems with and without an exchange of two names."""
     if request.param == "two renames":
-        monkeypatch.setattr(placing, "exchanged", lambda a, b: False)
+        monkeypatch.setattr(outputs, "exchanged", lambda a, b: False)
 
 
 def lists(value):
@@ -55,8 +54,8 @@ class StopError(Exception):
 
 
 def failing(monkeypatch, name, when):
-    """Let the n-th call of a function of os or placing raise; return the calls."""
-    owner = placing if name.startswith("_") else os
+    """Let the n-th call of a function of os or outputs raise; return the calls."""
+    owner = outputs if name.startswith("_") else os
     real, calls = getattr(owner, name), []
 
     def call(*arguments, **options):
@@ -103,7 +102,7 @@ def test_a_failed_write_leaves_the_old_store_and_nothing_else(tmp_path, monkeypa
 def test_several_outputs_appear_together(tmp_path, system):
     write(tmp_path / "a", "old a")
     write_store(lists(0), tmp_path / "s")
-    with together():
+    with transaction():
         write(tmp_path / "a", "new a")
         write(tmp_path / "b", "new b")
         write_store(lists(1), tmp_path / "s")
@@ -119,7 +118,7 @@ def test_several_outputs_appear_together(tmp_path, system):
 def test_none_of_several_outputs_appears_if_the_block_raises(tmp_path, system, error):
     write(tmp_path / "a", "old a")
     before = content(tmp_path)
-    with pytest.raises(error), together():  # noqa: PT012
+    with pytest.raises(error), transaction():  # noqa: PT012
         make_folder(str(tmp_path / "deep" / "er"))
         write(tmp_path / "a", "new a")
         write_store(lists(1), tmp_path / "deep" / "er" / "s")
@@ -136,7 +135,7 @@ def test_outputs_are_taken_back_if_a_later_one_cannot_be_placed(tmp_path, monkey
         with monkeypatch.context() as patched:
             calls = failing(patched, "rename", when)
             try:
-                with together():
+                with transaction():
                     write(tmp_path / "a", "new a")
                     write(tmp_path / "b", "new b")
                     write_store(lists(1), tmp_path / "s")
@@ -153,11 +152,11 @@ def test_outputs_are_taken_back_if_a_later_one_cannot_be_placed(tmp_path, monkey
 
 
 def test_more_outputs_than_a_process_may_keep_open(tmp_path):
-    with together():
-        for n in range(placing._MOST_LOCKS + 50):
+    with transaction():
+        for n in range(outputs._MOST_LOCKS + 50):
             write(tmp_path / str(n), "x")
-        assert len(os.listdir("/proc/self/fd")) < placing._MOST_LOCKS + 100
-    assert len(content(tmp_path)) == placing._MOST_LOCKS + 50
+        assert len(os.listdir("/proc/self/fd")) < outputs._MOST_LOCKS + 100
+    assert len(content(tmp_path)) == outputs._MOST_LOCKS + 50
 
 
 def test_control_c_while_outputs_are_placed_waits_until_all_are(tmp_path, monkeypatch):
@@ -171,7 +170,7 @@ def test_control_c_while_outputs_are_placed_waits_until_all_are(tmp_path, monkey
     monkeypatch.setattr(os, "rename", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt), together():  # noqa: PT012
+        with pytest.raises(KeyboardInterrupt), transaction():  # noqa: PT012
             write(tmp_path / "a", "new a")
             write(tmp_path / "b", "new b")
     finally:
@@ -181,7 +180,7 @@ def test_control_c_while_outputs_are_placed_waits_until_all_are(tmp_path, monkey
 
 @pytest.mark.parametrize("name", ["out", "a b [x]", "x" * 255, "漢" * 85])
 def test_leftovers_are_removed_by_the_next_write_unless_their_owner_lives(tmp_path, name):
-    stem = placing._stem(name)
+    stem = outputs._stem(name)
     dead, alive = (tmp_path / f"{stem}.{digit * 12}.part" for digit in "ab")
     other = tmp_path / f".other.{HEX}.part"
     mine = tmp_path / f"{stem}.{HEX}.parts"
@@ -251,14 +250,14 @@ def test_a_reader_waits_for_a_writer_between_its_two_renames(tmp_path, monkeypat
     """Without an exchange, a reader may not put back what a living writer has just renamed."""
     path = tmp_path / "s.store"
     write_store(lists(0), path)
-    monkeypatch.setattr(placing, "exchanged", lambda a, b: False)
+    monkeypatch.setattr(outputs, "exchanged", lambda a, b: False)
     real, seen = os.rename, []
 
     def rename(source, target):
         real(source, target)
         if target.endswith(".old"):
-            old = placing.leftovers(str(path), "old")
-            seen.extend(placing.lock(one) for one in old)
+            old = outputs.leftovers(str(path), "old")
+            seen.extend(outputs.lock(one) for one in old)
 
     monkeypatch.setattr(os, "rename", rename)
     write_store(lists(1), path)

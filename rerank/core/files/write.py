@@ -13,17 +13,25 @@ some new and some old, each of them whole.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import hashlib
+import io
 import os
 import re
-import secrets
-from collections.abc import Callable, Iterator
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import IO, Any, TextIO
 
 from rerank.core import progress
+from rerank.core.errors import RerankError, os_error, visible
+from rerank.core.files.archives import (
+    compressed,
+)
 from rerank.core.files.filesystem import (
     delete,
     exchanged,
@@ -39,7 +47,7 @@ _MOST_LOCKS = 200  # descriptors that a group of outputs keeps open
 
 
 @dataclass
-class Part:
+class StagedOutput:
     """An output that is being prepared.
 
     Attributes
@@ -53,7 +61,7 @@ class Part:
     target: str
     descriptor: int
 
-    def swap(self) -> None:
+    def commit(self) -> None:
         """Exchange it with its target, or move whichever of the two exists to the other name."""
         if not os.path.lexists(self.path):
             os.rename(self.target, self.path)
@@ -92,27 +100,27 @@ class Part:
 
 
 @dataclass
-class _Group:
+class _Transaction:
     """Outputs that wait for each other, and folders that were made for them."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[StagedOutput] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
 
 
-_group: ContextVar[_Group | None] = ContextVar("group", default=None)
+_transaction: ContextVar[_Transaction | None] = ContextVar("transaction", default=None)
 
 
 @contextmanager
-def together() -> Iterator[None]:
+def transaction() -> Iterator[None]:
     """Place all outputs that the block prepares when it ends, and none if it raises.
 
     If one cannot be placed, those before it are taken back. Raises OSError with the target as its file name.
     """
-    if _group.get() is not None:
+    if _transaction.get() is not None:
         yield
         return
-    group = _Group()
-    token = _group.set(group)
+    group = _Transaction()
+    token = _transaction.set(group)
     try:
         yield
         _place(group.parts)
@@ -124,15 +132,15 @@ def together() -> Iterator[None]:
                 os.rmdir(folder)
         raise
     finally:
-        _group.reset(token)
+        _transaction.reset(token)
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and those above it; within ``together`` they disappear again if the block raises."""
+    """Make a folder and those above it; within ``transaction`` they disappear again if the block raises."""
     above = os.path.dirname(path.rstrip(os.sep))
     if above and not os.path.isdir(above):
         make_folder(above)
-    group = _group.get()
+    group = _transaction.get()
     if not os.path.isdir(path):
         if group is not None:
             group.folders.append(path)
@@ -140,13 +148,13 @@ def make_folder(path: str) -> None:
 
 
 @contextmanager
-def placing(target: str, *, folder: bool = False) -> Iterator[Part]:
+def staged(target: str, *, folder: bool = False) -> Iterator[StagedOutput]:
     """Prepare a new file or folder, which is at ``target`` once the block (or its group) ends.
 
     Parameters
     ----------
     target : a path without symbolic links.
-    folder : whether it is a folder; a file is to be written through ``Part.descriptor``.
+    folder : whether it is a folder; a file is to be written through ``StagedOutput.descriptor``.
 
     Raises
     ------
@@ -158,7 +166,7 @@ def placing(target: str, *, folder: bool = False) -> Iterator[Part]:
     try:
         yield part
         sync(part.descriptor)
-        group = _group.get()
+        group = _transaction.get()
         if group is None:
             _place([part])
             return
@@ -243,10 +251,10 @@ def _stem(target: str) -> str:
     return f".{name}"
 
 
-def _begun(target: str, folder: bool) -> Part:
+def _begun(target: str, folder: bool) -> StagedOutput:
     """A new part, empty and locked."""
     while True:
-        path = os.path.join(os.path.dirname(target), f"{_stem(target)}.{secrets.token_hex(6)}.part")
+        path = os.path.join(os.path.dirname(target), f"{_stem(target)}.{os.urandom(6).hex()}.part")
         try:
             if folder:
                 os.mkdir(path)
@@ -258,25 +266,25 @@ def _begun(target: str, folder: bool) -> Part:
             delete(path)
             raise
         if locked(descriptor) is not False and os.path.lexists(path):
-            return Part(path, target, descriptor)
+            return StagedOutput(path, target, descriptor)
         os.close(descriptor)  # another process took it for a leftover before it was locked
 
 
-def _place(parts: list[Part]) -> None:
+def _place(parts: list[StagedOutput]) -> None:
     """Put all parts at their targets, or none; delete what they replaced."""
-    placed: list[Part] = []
+    placed: list[StagedOutput] = []
     with uninterrupted():
         try:
             for part in parts:
                 if len(parts) == 1 and not os.path.isdir(part.path):
                     os.replace(part.path, part.target)
                 else:
-                    part.swap()
+                    part.commit()
                 placed.append(part)
                 progress.placed(part.target)
         except BaseException as error:
             for part in reversed(placed):
-                part.swap()
+                part.commit()
             if isinstance(error, OSError):
                 error.filename, error.filename2 = part.target, None
             raise
@@ -285,3 +293,148 @@ def _place(parts: list[Part]) -> None:
                 sync_folder(folder)
             for part in parts:
                 part.discard()
+
+
+STDOUT = "<stdout>"
+
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,4})")
+
+
+@contextmanager
+def atomic_write(path: str) -> Iterator[IO[bytes]]:
+    """Yield a binary file that is at ``path`` once the block ends, and not at all if it raises.
+
+    The file is written next to the target and renamed; an existing target stays until then and keeps its
+    mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
+    standard output; devices and pipes are written directly. Raises RerankError if the target cannot be
+    written or the disk is full.
+    """
+    if path == "-":  # its errors are not translated: the command line reports them for everything printed
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with _target(path) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise os_error(path, error) from None
+
+
+def check_target(path: str, *, folder: bool = False) -> None:
+    """Raise RerankError if writing a file, or a folder, could not begin; for use before long work."""
+    if path == "-" or _descriptor(path) is not None:
+        return
+    target = os.path.realpath(path)
+    above = os.path.dirname(target)
+    if not folder and (os.path.isdir(target) or path.endswith(os.sep)):
+        raise os_error(path, IsADirectoryError())
+    if not os.path.isdir(above):
+        raise _no_folder(path)
+    there = os.path.exists(target)
+    placed = not there or folder or os.path.isfile(target)  # devices and pipes are written directly
+    if (there and not os.access(target, os.W_OK)) or (placed and not os.access(above, os.W_OK)):
+        raise os_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+@contextmanager
+def _target(path: str) -> Iterator[IO[bytes]]:
+    """A file at ``path`` once the block ends; raises OSError if it cannot be written completely."""
+    descriptor = _descriptor(path)
+    if descriptor is not None:
+        with os.fdopen(os.dup(descriptor), "wb") as raw:
+            yield raw
+        return
+    target = os.path.realpath(path)
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        mode = None
+    except OSError as error:
+        raise os_error(path, error) from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise os_error(path, IsADirectoryError())
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(target, "wb") as raw, compressed(raw, path) as file:
+            if raw.isatty():
+                with escaping(io.TextIOWrapper(raw, "utf-8")) as text:
+                    yield text.buffer
+            else:
+                yield file
+        return
+    if not os.path.isdir(os.path.dirname(target)):
+        raise _no_folder(path)
+    with staged(target) as part:
+        with os.fdopen(os.dup(part.descriptor), "wb") as raw, compressed(raw, path) as file:
+            yield file
+        if mode is not None:
+            os.fchmod(part.descriptor, stat.S_IMODE(mode))
+
+
+def _descriptor(path: str) -> int | None:
+    """The open descriptor that a name such as /dev/stdout or /dev/fd/63 stands for, None if it is a file.
+
+    It is written directly: the file or pipe behind it may hold something already, and has no name to rename.
+    """
+    found = _DESCRIPTOR.fullmatch(path)
+    return {"/dev/stdout": 1, "/dev/stderr": 2}.get(path) if found is None else int(found[1])
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Write lines of text to a file, whole or not at all, as ``atomic_write``; ``-`` is standard output."""
+    with atomic_write(path) as out:
+        for line in lines:
+            out.write(line.encode("utf-8", "surrogateescape"))
+            out.write(b"\n")
+
+
+def _no_folder(path: str) -> RerankError:
+    folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
+    return RerankError(f"{path}: no folder {folder} to write to")
+
+
+class _Escaping(io.BufferedIOBase):
+    """UTF-8 text for a terminal; all but line ends, tabs and blanks that cannot be printed is escaped."""
+
+    def __init__(self, behind: TextIO) -> None:
+        self.behind = behind
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
+        """Write bytes; those that are not UTF-8 are escaped."""
+        self.behind.write(visible(self._decoder.decode(bytes(data))))
+        return len(data)
+
+    def flush(self) -> None:
+        """Write what is left, also a character that is cut off."""
+        if not self.behind.closed:
+            self.behind.write(visible(self._decoder.decode(b"", final=True)))
+            self.behind.flush()
+
+    def fileno(self) -> int:
+        """Return the number of the terminal's file."""
+        return self.behind.fileno()
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+
+def escaping(stream: TextIO) -> TextIO:
+    """Return a stream, as text and in ``buffer`` as bytes, that escapes what it writes to a terminal."""
+    buffer: Any = _Escaping(stream)
+    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True)
+
+
+def unescaped(stream: TextIO) -> TextIO:
+    """Return the stream behind an escaping one, for texts with control sequences of our own."""
+    stream.flush()
+    buffer = getattr(stream, "buffer", None)
+    return buffer.behind if isinstance(buffer, _Escaping) else stream

@@ -1,0 +1,46 @@
+"""Judged systems of tests: settings are keywords."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rerank.evaluation.judged import judge, judge_systems, values_of
+from rerank.evaluation.judging import Judging
+from rerank.evaluation.results import Part
+
+
+def evaluate(lists, systems, metrics, *, replicas=False, **settings):
+    """Systems against references and a baseline, as `rerank eval` judges them."""
+    return judge_systems(lists, systems, Judging.by(metrics, **settings), replicas=replicas)
+
+
+def compare_all(lists, systems, metrics, **settings):
+    """Every two systems, as `rerank compare` judges them."""
+    return judge_systems(lists, systems, Judging.by(metrics, **settings), view="pairs", all_pairs=True)
+
+
+def values(lists, scores, metrics, **settings):
+    """The metrics of one ranking."""
+    return values_of(lists, scores, Judging.by(metrics, **settings))
+
+
+def part_of(name, lists, metrics, **settings):
+    """The test lists of a fold."""
+    return Part.of(name, lists, Judging.by(metrics, **settings))
+
+
+def results(name, parts, runs, baseline=None, **settings):
+    """An experiment over folds; systems are tested only if there is a baseline."""
+    judging = Judging.by(None, baseline=baseline, **settings)
+    return judge(parts, runs, judging, name=name, tested=baseline is not None)
+
+
+def of_systems(lists, systems, metrics, *, name=None, **settings):
+    """An experiment of one fold."""
+    name = lists.source if name is None else name
+    return judge_systems(lists, systems, Judging.by(metrics, **settings), view="folds", name=name)
+
+
+def every_pair(judged):
+    """The same with tests of every two systems."""
+    return replace(judged, all_pairs=True)

@@ -65,8 +65,7 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
-        from rerank.report.choice import choice_lines
-        from rerank.report.training import seed_lines, training_lines
+        from rerank.models.describe_training import choice_lines, seed_lines, training_lines
 
         lines = choice_lines(self.model.training)
         lines += training_lines(self.model, self.lists, self.metric)
@@ -386,7 +385,7 @@ def train_files(
         result = train_from(config, checkpoint)
     with all_or_none():
         if grid_out is not None:
-            from rerank.report.choice import cell_rows
+            from rerank.models.describe_training import cell_rows
 
             write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:

@@ -312,7 +312,7 @@ class PropagationModel(AdaptingModel):
         lines = [line + (f" ({without})" if without else "")]
         if len(self.dropped):
             lines.append(f"lists are compared without {self._not_compared()}")
-        return lines
+        return [*lines, *super().training_lines()]
 
     def explain(self) -> list[tuple[str, float]]:
         return heaviest_first(self.feature_names, self._of_given_features(self.unadapted.weights))

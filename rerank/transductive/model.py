@@ -14,7 +14,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.types import AnyArray
 from rerank.core.workers import parallel
-from rerank.core.workers.tasks import Note, capture_warnings
+from rerank.core.workers.pool import Note, capture_warnings
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.models.base import CHEATING, MODELS, Arrays, Model

@@ -47,7 +47,8 @@ def test_eval_writes_the_page_and_prints_the_same_table(rerank, scored):
     )
     assert (scored / "again.html").read_text() == text
     result = found.systems["b.scores"]["RR"]
-    assert f"{result.wins} / {result.ties} / {result.losses}" in page.text
+    test = found.metrics["RR"].against("b.scores", "a.scores")
+    assert f"{test.wins} / {test.ties} / {test.losses}" in page.text
     assert result.ci is not None
     assert "{:.4f} to {:.4f}".format(*result.ci) in page.text
 

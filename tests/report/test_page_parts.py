@@ -28,7 +28,7 @@ from rerank.report.page.parts import View, cells_of, ends, number
 
 
 def view(results):
-    return View(results, results, Pen())
+    return View(results, Pen())
 
 
 def words(candidate):
@@ -102,7 +102,7 @@ def test_oracles_are_drawn_by_k():
     for row in found.systems:
         values = [f"{of.rows[row][100].value:.2f} at K = {k}" for k, of in by_k.items()]
         assert f"; {row} {', '.join(values)}" in alt
-    assert f"; oracle {', '.join(f'{by_k[1].info.oracle:.2f} at K = {k}' for k in by_k)}; " in alt
+    assert f"; oracle {', '.join(f'{by_k[1].oracle:.2f} at K = {k}' for k in by_k)}; " in alt
     assert [key.look for key in wer.keys] == [-1, -2, -3, 0, 1, 2]
     assert wer.title == "WER by K"
 
@@ -124,19 +124,19 @@ def test_lists_by_size_are_those_of_the_tests():
     results = experiment(("base", "a", "b", "c", "d", "e"), shares=(100,), metrics=("AP", "WER"))
     section = sizes_section(view(results))
     for table, figure, found in zip(section.tables, section.figures, results.metrics.values(), strict=True):
-        assert [row.name for row in table.rows] == ["a", "b", "c", "d", "e"]
-        assert len(table.heads) == 7
+        assert [row.cells[0] for row in table.rows] == ["a", "b", "c", "d", "e"]
+        assert len(table.columns) == 8
         for row in table.rows:
-            counts = [int(cell.text) for cell in row.cells]
-            pair = found.against(row.name, "base")
+            counts = row.cells[1:]
+            pair = found.against(row.cells[0], "base")
             assert (sum(counts[4:]), counts[3], sum(counts[:3])) == (pair.wins, pair.ties, pair.losses)
         assert len(figure.keys) == 3
         for key in figure.keys:
-            row = next(row for row in table.rows if row.name == key.name)
+            row = next(row for row in table.rows if row.cells[0] == key.name)
             said = [
-                f"{cell.text} with {head.text}"
-                for head, cell in zip(table.heads, row.cells, strict=True)
-                if cell.text != "0"
+                f"{n} with {column.head}"
+                for column, n in zip(table.columns[1:], row.cells[1:], strict=True)
+                if n
             ]
             assert f" {key.name} {', '.join(said)}" in Page(figure.svg).figures()[0]
     assert section.lead.endswith(" The 3 best of 5 systems are drawn.")

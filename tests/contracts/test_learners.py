@@ -18,7 +18,7 @@ from rerank.cli.listings import learner_lines
 from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.core.settings import describe
 from rerank.core.workers import parallel
-from rerank.core.workers.tasks import packed, run_task, unpacked
+from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.data.first_best import first_largest, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS

@@ -85,7 +85,7 @@ class _Sparse:
         return self.counts.array(), self.indices.array(), self.data.array()
 
 
-class Gathered:
+class FeatureBlocks:
     """Features of pieces one after the other, in blocks that need no second copy if all lines are alike.
 
     What the columns are, and whether they are dense, is known at the end of the last file. Until then each
@@ -207,7 +207,7 @@ class _Reading:
         self.options = options
         self.vocabulary = Vocabulary()
         self.files: list[_File] = []
-        self.features = Gathered(options)
+        self.features = FeatureBlocks(options)
         self.columns = Columns(np.zeros(0, dtype=np.int64), [], 0)
         self.fault: Fault | None = None  # of the names as a whole
         # The first bad number, which is raised after faults of the whole; the first that is no number at

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import ClassVar
 
-import typer
-
-from rerank.cli.common import verb
-from rerank.cli.evaluate import Html
-from rerank.cli.options import judges, reads
-from rerank.cli.output_format import As, write
-from rerank.data.reading import Reading
+from rerank.cli.frame import OUTPUTS, Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-@judges("baseline")
-def compare(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Judged lists, or judgements (qrels); - is standard input.")
-    ],
-    systems: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SYSTEMS",
-            help="Two or more, as for 'rerank eval'. A run that is DATA is one of them.",
-        ),
-    ],
-    html: Html = None,
-    as_: As = "text",
-    *,
-    settings: dict[str, Any],
-    reading: Reading,
-) -> None:
+class Compare(Printed, Verb):
+    """Options of ``rerank compare``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ("baseline",)
+
+    data: str = setting(
+        ..., "judged lists, or judgements (qrels); - is standard input", argument=True, metavar="DATA"
+    )
+    systems: tuple[str, ...] = setting(
+        ...,
+        "two or more, as for 'rerank eval'. A run that is DATA is one of them",
+        argument=True,
+        metavar="SYSTEMS",
+    )
+    html: str | None = setting(
+        None,
+        "write a page of tables, figures and single lists (needs rerank[report])",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+
+
+@verb(Compare)
+def compare(given: Compare) -> None:
     """Test every two systems: bootstrap, randomisation, Wilcoxon, t, McNemar, Holm's correction.
 
     \b
@@ -41,5 +41,5 @@ def compare(
     """
     from rerank.experiment.evaluating import compare_files
 
-    found = compare_files(data, systems, html=html, reading=reading, **settings)
-    write(as_, found.print, found.as_json, found.sheets)
+    found = compare_files(given.data, given.systems, html=given.html, reading=given.reading, **given.judging)
+    write(given.as_, found.print, found.as_json, found.sheets)

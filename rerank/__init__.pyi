@@ -8,11 +8,11 @@ from rerank.core.errors import FormatError as FormatError
 from rerank.core.errors import RerankError as RerankError
 from rerank.data.example_pairs import preference_pairs as preference_pairs
 from rerank.data.lists import CandidateLists as CandidateLists
-from rerank.experiment.evaluating import compare as compare
-from rerank.experiment.evaluating import compare_files as compare_files
-from rerank.experiment.evaluating import default_metrics as default_metrics
-from rerank.experiment.evaluating import evaluate as evaluate
-from rerank.experiment.evaluating import evaluate_files as evaluate_files
+from rerank.evaluation.evaluate import compare as compare
+from rerank.evaluation.evaluate import compare_files as compare_files
+from rerank.evaluation.evaluate import default_metrics as default_metrics
+from rerank.evaluation.evaluate import evaluate as evaluate
+from rerank.evaluation.evaluate import evaluate_files as evaluate_files
 from rerank.experiments.config import ExperimentConfig as ExperimentConfig
 from rerank.experiments.config import read_experiment as read_experiment
 from rerank.experiments.folder import RunFolder as RunFolder
@@ -29,6 +29,7 @@ from rerank.formats import load as load
 from rerank.formats.convert import append as append
 from rerank.formats.convert import save as save
 from rerank.formats.convert import split as split
+from rerank.formats.sources import validate as validate
 from rerank.metrics.labelling import label as label
 from rerank.models.base import Model as Model
 from rerank.models.base import load_model as load_model
@@ -36,9 +37,8 @@ from rerank.models.exchange import export_weights as export_weights
 from rerank.models.exchange import import_weights as import_weights
 from rerank.models.importance import permutation_importance as permutation_importance
 from rerank.models.importance import standardised_weights as standardised_weights
+from rerank.models.pair_counts import count_pairs as count_pairs
 from rerank.models.predict import predict as predict
-from rerank.report.contents import validate as validate
-from rerank.report.pair_counts import count_pairs as count_pairs
 from rerank.similarity.compare import list_similarity as list_similarity
 from rerank.similarity.items.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rerank.cli.evaluate import with_page
 from rerank.cli.frame import OUTPUTS, Printed, Verb, verb, write
 from rerank.core.settings import setting
 
@@ -39,7 +40,9 @@ def compare(given: Compare) -> None:
     rerank compare test.txt a.scores b.scores c.scores --metric AP
     rerank compare a.run b.run --qrels qrels.txt --metric AP
     """
-    from rerank.experiment.evaluating import compare_files
+    from rerank.evaluation.evaluate import compare_files
 
-    found = compare_files(given.data, given.systems, html=given.html, reading=given.reading, **given.judging)
+    with with_page(given.html, given.data, given.reading, given.systems, {}) as show:
+        found = compare_files(given.data, given.systems, reading=given.reading, **given.judging)
+        show(found)
     write(given.as_, found.print, found.as_json, found.sheets)

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rerank.cli.frame import OUTPUTS, TESTS, Printed, Verb, verb, write
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
+from rerank.data.reading import Reading
+
+if TYPE_CHECKING:
+    from rerank.evaluation.judged import Judged
+
+
+@contextmanager
+def with_page(
+    html: str | None, data: str, reading: Reading, systems: Sequence[str], outputs: Mapping[str, str | None]
+) -> Iterator[Callable[[Judged], None]]:
+    """Check outputs before long work, and place all or none; the block gets what writes the page."""
+    from rerank.formats.sources import all_or_none, check_outputs, inputs_of
+
+    paths = {option: path for option, path in {**outputs, "--html": html}.items() if path is not None}
+    check_outputs(paths, inputs_of(data, reading, *systems))
+    if html is None:
+        yield lambda found: None
+        return
+    from rerank.report.page import check_page, write_page
+
+    check_page(html)
+    with all_or_none():
+        yield lambda found: write_page(found, html)
 
 
 class Evaluate(Printed, Verb):
@@ -54,17 +80,21 @@ def evaluate(given: Evaluate) -> None:
     rerank eval qrels.txt a.run b.run --metric AP
     rerank eval test.csv scores.txt test.csv:bm25 --metric AP
     """
-    from rerank.experiment.evaluating import evaluate_files
+    from rerank.evaluation.evaluate import evaluate_files
 
-    result = evaluate_files(
-        given.data,
-        given.systems or [],
-        per_list=given.per_list,
-        html=given.html,
-        reading=given.reading,
-        replicas=given.replicas,
-        **given.judging,
-    )
+    if given.html is not None and given.replicas:
+        raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
+    names = [*(given.systems or []), *filter(None, [given.judging.get("baseline")])]
+    with with_page(given.html, given.data, given.reading, names, {"--per-list": given.per_list}) as show:
+        result = evaluate_files(
+            given.data,
+            given.systems or [],
+            per_list=given.per_list,
+            reading=given.reading,
+            replicas=given.replicas,
+            **given.judging,
+        )
+        show(result)
     notes = [line for line in result.variance_lines() if line]
     if not given.by_list:
         write(given.as_, result.print, result.as_json, result.sheets, notes=notes)

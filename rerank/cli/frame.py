@@ -15,6 +15,7 @@ from rerank.core.files.read import inputs_opened_once
 from rerank.core.progress import Tracker, step
 from rerank.core.settings import Settings, setting
 from rerank.core.tables.data import guarding
+from rerank.core.tables.display import FORMS
 
 if TYPE_CHECKING:
     from rerank.core.tables.sheet import Sheet
@@ -31,7 +32,6 @@ FIRST, LISTS, CHOICE, TESTS = "", "Training lists", "Choice and tuning", "Tests"
 OUTPUTS, RUNNING, READING = "Further outputs", "Running", "Reading"
 ORDER = (FIRST, LISTS, CHOICE, TESTS, OUTPUTS, RUNNING, READING)
 
-FORMS = ("text", "json", "csv", "markdown", "latex")
 V = TypeVar("V", bound="Verb")
 
 

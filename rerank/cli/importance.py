@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rerank.cli.frame import TESTS, Printed, Verb, VerbGroup, Workers, verb, write
@@ -34,18 +34,15 @@ def weights(given: Weights) -> None:
     \b
     rerank importance weights model dev.txt
     """
-    from dataclasses import asdict
-
     from rerank.formats.sources import check_outputs, inputs_of
     from rerank.models.importance import standardised_weights
-    from rerank.report import importance
 
     check_outputs(
         {} if given.out is None else {"--out": given.out}, inputs_of(given.data, given.reading, given.model)
     )
     found = standardised_weights(given.model, given.data, reading=given.reading)
-    _print(given.as_, importance.weight_sheet(found, given.top), lambda: [asdict(one) for one in found])
-    _write(importance.rows_of(found), given.out)
+    _print(given.as_, found.sheets(given.top), found.as_json)
+    _write(found.tsv(), given.out)
 
 
 class Permute(Printed, Workers, Verb):
@@ -81,7 +78,6 @@ def permute(given: Permute) -> None:
     from rerank.core.errors import ConfigError
     from rerank.formats.sources import check_outputs, inputs_of
     from rerank.models.importance import permutation_importance
-    from rerank.report import importance
 
     if given.metric is None:
         raise ConfigError("no metric: give one (--metric)")
@@ -100,8 +96,8 @@ def permute(given: Permute) -> None:
         cluster=given.cluster,
         reading=given.reading,
     )
-    _print(given.as_, importance.permutation_sheet(found, given.top), found.as_json)
-    _write(importance.rows_of(found), given.out)
+    _print(given.as_, found.sheets(given.top), found.as_json)
+    _write(found.tsv(), given.out)
 
 
 class Ablate(Configured, Printed, Verb):
@@ -130,7 +126,6 @@ def ablate(given: Ablate) -> None:
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
     """
     from rerank.formats.sources import check_outputs
-    from rerank.report import importance
     from rerank.training.ablation import ablation_files
     from rerank.training.config import read_config
 
@@ -149,14 +144,14 @@ def ablate(given: Ablate) -> None:
         seed=given.resampling_seed,
         **given.judging,
     )
-    _print(given.as_, importance.ablation_sheet(found, given.top), found.as_json)
-    _write(importance.rows_of(found), given.out)
+    _print(given.as_, found.sheets(given.top), found.as_json)
+    _write(found.tsv(), given.out)
 
 
-def _print(form: str, sheet: Sheet, record: Callable[[], Any]) -> None:
+def _print(form: str, sheets: Sequence[Sheet], record: Callable[[], Any]) -> None:
     from rerank.core.tables.text import sheet_lines
 
-    write(form, lambda: sheet_lines(sheet), record, lambda: [sheet])
+    write(form, lambda: sheet_lines(sheets[0]), record, lambda: sheets)
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:

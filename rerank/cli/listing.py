@@ -25,9 +25,9 @@ def list_(given: List) -> None:
     rerank list learners perceptron
     rerank list metrics nDCG
     """
+    from rerank.cli import listings
     from rerank.core.errors import ConfigError
     from rerank.core.registry import did_you_mean
-    from rerank.report import listings
 
     if given.kind not in KINDS:
         raise ConfigError(f"unknown kind {given.kind!r}; {did_you_mean(given.kind, KINDS)}")

@@ -82,7 +82,7 @@ def predict(given: Predict) -> None:
         reading=given.reading,
     )
     if given.cheating:
-        from rerank.report.training import CHEATS
+        from rerank.models.base import CHEATS
 
         inform(CHEATS)
     if found.adaptation is not None:

@@ -24,12 +24,13 @@ def validate(given: Validate) -> int:
     rerank validate train.txt
     """
     from rerank.core.errors import FormatError
-    from rerank.report import contents as report
+    from rerank.data.describe import Contents
+    from rerank.formats.sources import validate as validate_data
 
     try:
-        contents = report.validate(given.data, reading=given.reading)
+        contents = validate_data(given.data, reading=given.reading)
         lines = contents.lines()
     except FormatError as error:
-        contents, lines = report.Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(given.as_, lambda: lines, contents.as_json, lambda: [contents.sheet()])
+        contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
+    write(given.as_, lambda: lines, contents.as_json, contents.sheets)
     return EXIT_NO if contents.faults else 0

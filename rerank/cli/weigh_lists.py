@@ -49,9 +49,6 @@ def weigh_lists(given: WeighLists) -> None:
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    from rerank.core.tables.sheet import facts_sheet
-    from rerank.core.tables.text import facts
-    from rerank.report.list_weights import weighing_facts
     from rerank.training import list_weights
     from rerank.training.config import settings_of
 
@@ -72,5 +69,4 @@ def weigh_lists(given: WeighLists) -> None:
         jobs=given.jobs,
         reading=given.reading,
     )
-    rows = weighing_facts(found)
-    write(given.as_, lambda: facts(rows), found.as_json, lambda: [facts_sheet(rows)])
+    write(given.as_, found.lines, found.as_json, lambda: found.sheets()[:1])

@@ -1,7 +1,7 @@
 """What long work keeps of itself, so that it can go on later where it was interrupted.
 
-Each loop that can go on asks for a place, ``checkpoint = place()``, which is None unless states are kept. It
-starts from ``checkpoint.state`` if there is one, and calls ``checkpoint.keep(state)`` after a round. Places
+Each loop that can go on asks for a slot, ``checkpoint = slot()``, which is None unless states are kept. It
+starts from ``checkpoint.state`` if there is one, and calls ``checkpoint.keep(state)`` after a round. Slots
 are numbered in the order in which they are asked for; each of several tasks at once has numbers of its own.
 So the loops of a second run get the states of the same loops of the first, whatever ran at the same time.
 
@@ -36,7 +36,7 @@ class CheckpointStore:
     path
         The file, for messages.
     states
-        What an interrupted run kept, by place.
+        What an interrupted run kept, by slot.
     write
         Writes the states.
     every, least
@@ -65,10 +65,10 @@ class CheckpointStore:
         self._changed = False
         self._lock = threading.Lock()
 
-    def keep(self, place: str, state: State) -> None:
-        """Take the state of a place, and write all if it is time."""
+    def keep(self, slot: str, state: State) -> None:
+        """Take the state of a slot, and write all if it is time."""
         with self._lock:
-            self.states[place] = state
+            self.states[slot] = state
             self._changed = True
             if self.clock() - self._written >= self._every:
                 self._now()
@@ -84,27 +84,27 @@ class CheckpointStore:
         self._written, self._changed = self.clock(), False
 
 
-class Place:
+class Slot:
     """Where one loop keeps its state."""
 
-    def __init__(self, keeper: CheckpointStore, name: str) -> None:
-        self._keeper = keeper
+    def __init__(self, store: CheckpointStore, name: str) -> None:
+        self._store = store
         self._name = name
         self._kept = -math.inf
 
     @property
     def state(self) -> State | None:
         """What was kept here, None at first."""
-        return self._keeper.states.get(self._name)
+        return self._store.states.get(self._name)
 
     def due(self) -> bool:
         """Return whether a state would be taken now: states are copies, which take time."""
-        return self._keeper.clock() - self._kept >= self._keeper.least
+        return self._store.clock() - self._kept >= self._store.least
 
     def keep(self, state: State) -> None:
         """Take a state, whose arrays nobody changes afterwards."""
-        self._keeper.keep(self._name, state)
-        self._kept = self._keeper.clock()
+        self._store.keep(self._name, state)
+        self._kept = self._store.clock()
 
     @contextmanager
     def restoring(self) -> Iterator[State]:
@@ -114,60 +114,60 @@ class Place:
             yield self.state
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
             found = "a state that does not fit this training"
-            raise FormatError(self._keeper.path, None, found, "one of the same training") from None
+            raise FormatError(self._store.path, None, found, "one of the same training") from None
 
 
-class Section:
-    """Numbers the places of one task."""
+class Scope:
+    """Numbers the slots of one task."""
 
-    def __init__(self, keeper: CheckpointStore, name: str = "") -> None:
-        self._keeper = keeper
+    def __init__(self, store: CheckpointStore, name: str = "") -> None:
+        self._store = store
         self._name = name
         self._n = 0
 
     def next(self) -> str:
-        """Return the name of the next place."""
+        """Return the name of the next slot."""
         self._n += 1
         return f"{self._name}{self._n}"
 
-    def place(self) -> Place:
-        """Return the next place."""
-        return Place(self._keeper, self.next())
+    def slot(self) -> Slot:
+        """Return the next slot."""
+        return Slot(self._store, self.next())
 
-    def tasks(self, n: int) -> list[Section]:
-        """Return a section for each of n tasks."""
+    def tasks(self, n: int) -> list[Scope]:
+        """Return a scope for each of n tasks."""
         name = self.next()
-        return [Section(self._keeper, f"{name}.{i + 1}/") for i in range(n)]
+        return [Scope(self._store, f"{name}.{i + 1}/") for i in range(n)]
 
 
-_section: ContextVar[Section | None] = ContextVar("section", default=None)
+_scope: ContextVar[Scope | None] = ContextVar("scope", default=None)
 
 
 @contextmanager
-def within(section: Section | None) -> Iterator[None]:
-    """Take places from a section within the block; None = no states are kept."""
-    before = _section.set(section)
+def within(scope: Scope | None) -> Iterator[None]:
+    """Take slots from a scope within the block; None = no states are kept."""
+    before = _scope.set(scope)
     try:
         yield
     finally:
-        _section.reset(before)
+        _scope.reset(before)
 
 
-def keeping(keeper: CheckpointStore) -> Any:
+def keeping(store: CheckpointStore) -> Any:
     """Return a context in which loops keep their states."""
-    return within(Section(keeper))
+    return within(Scope(store))
 
 
-def place() -> Place | None:
-    """Return the place of a loop, None if no states are kept."""
-    section = _section.get()
-    return None if section is None else section.place()
+def slot() -> Slot | None:
+    """Return the slot of a loop, None if no states are kept."""
+    scope = _scope.get()
+    return None if scope is None else scope.slot()
 
 
-def sections(n: int) -> list[Section] | list[None]:
+def scopes(n: int) -> list[Scope] | list[None]:
     """Return what ``within`` is given for each of n tasks."""
-    section = _section.get()
-    return [None] * n if section is None else section.tasks(n)
+    scope = _scope.get()
+    return [None] * n if scope is None else scope.tasks(n)
 
 
 def copy_into(target: np.ndarray[Any, Any], values: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_file
-from rerank.core.patterns import patterns_of
 from rerank.core.settings import Settings, setting
+from rerank.core.text import patterns_of
 
 
 def _one(given: Any) -> Any:

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.patterns import Pattern, patterns_of
 from rerank.core.registry import did_you_mean
+from rerank.core.text import Pattern, patterns_of
 from rerank.core.types import Index, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists

@@ -23,7 +23,7 @@ from rerank.core.files.write import atomic_write, staged
 from rerank.core.records import Record
 from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
-from rerank.core.workers.tasks import Note, capture_warnings
+from rerank.core.workers.pool import Note, capture_warnings
 from rerank.data.folds import split
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists

@@ -155,7 +155,7 @@ def _pages(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, **private)
 
 
-class Strings:
+class StringBuilder:
     """A StringColumn that grows."""
 
     def __init__(self) -> None:
@@ -189,7 +189,7 @@ class Strings:
         return StringColumn(np.frombuffer(self._data, dtype=np.uint8), offsets_of(self._lengths))
 
 
-class Grouping:
+class Grouper:
     """The list of each item, by the name in its line; lists are in order of first appearance.
 
     If the items of a list are not contiguous, they are brought together and ``finish`` warns; with ``strict``
@@ -279,7 +279,7 @@ def _column_of(names: Collection[str]) -> StringColumn:
     return StringColumn(data, offsets_of(np.fromiter(map(len, names), dtype=np.int64)))
 
 
-class GrowingForest:
+class ForestBuilder:
     """A forest that grows; all forests of one ``reader`` number their symbols alike."""
 
     def __init__(self, reader: TreeReader) -> None:

@@ -24,7 +24,7 @@ from rerank.data.matrix import Dense, Features
 from rerank.data.names import is_of_number, spells_number
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.builders import Grouping, Strings
+from rerank.formats.builders import Grouper, StringBuilder
 from rerank.formats.common import (
     NAMED_COLUMN_OPTIONS,
     NULLS,
@@ -102,9 +102,9 @@ class _Reader:
         self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
         roles = self.roles
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
-        self.strings = {j: Strings() for j in as_text if j is not None}
+        self.strings = {j: StringBuilder() for j in as_text if j is not None}
         self.labels = None if roles.label is None or options.classes else np.empty(self.n_rows)
-        self.grouping = Grouping(source, options.strict)
+        self.grouper = Grouper(source, options.strict)
         self.empty: dict[int, int] = {}  # the first row, from 1, without a value of a feature
         self.at = 0
 
@@ -162,19 +162,30 @@ class _Reader:
             self._add({j: batch.column(batch.schema.get_field_index(self.names[j])) for j in wanted})
         if self.at < self.n_rows:
             raise FormatError(self.source, None, f"{self.at:,} rows", f"{self.n_rows:,}, as its end says")
-        self._check_missing()
+        if self.empty and self.options.missing is None:
+            j = min(self.empty, key=self.empty.__getitem__)
+            others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
+            found = f"a missing value in column {quoted(self.names[j])}{others}"
+            raise FormatError(self.source, self.empty[j], found, f"a number ({NULLS} accepts missing values)")
         kept = set(self.features)
         left = [quoted(self.names[j]) for j in roles.features if j not in kept]
         note_left_out(self.source, left + roles.left)
         offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
         if roles.lists is not None:
-            offsets, list_ids, rows = self.grouping.finish()
+            offsets, list_ids, rows = self.grouper.finish()
         features: Features = Dense(self.X)
         texts = {"item_ids": roles.id, "texts": roles.text, "answers": roles.answer}
         by_item: dict[str, Any] = {
             name: None if j is None else self.strings[j].column() for name, j in texts.items()
         }
-        by_item["classes"] = self._classes() if self.options.classes else None
+        if roles.label is not None and self.options.classes:
+            texts_of_classes = self.strings[roles.label].column()
+            by_item["classes"] = class_column(
+                texts_of_classes,
+                lambda row, found: FormatError(
+                    self.source, row + 1, found, EXPECTED.removeprefix("expected ")
+                ),
+            )
         by_item["features"] = features.compressed() if self.options.layout == "sparse" else features
         return CandidateLists(
             offsets,
@@ -262,25 +273,7 @@ class _Reader:
         codes, names = numbered.indices.to_numpy(), numbered.dictionary.to_pylist()
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         for row, end in zip(starts.tolist(), [*starts[1:].tolist(), len(codes)], strict=True):
-            self.grouping.add(names[codes[row]], start + row + 1, end - row)
-
-    def _classes(self) -> StringColumn | None:
-        """The classes in the label's column; raises FormatError if a cell is not a set of classes."""
-        j = self.roles.label
-
-        def fault(row: int, found: str) -> FormatError:
-            return FormatError(self.source, row + 1, found, EXPECTED.removeprefix("expected "))
-
-        return None if j is None else class_column(self.strings[j].column(), fault)
-
-    def _check_missing(self) -> None:
-        """Raise FormatError at the first null of a feature if nothing accepts it."""
-        if not self.empty or self.options.missing is not None:
-            return
-        j = min(self.empty, key=self.empty.__getitem__)
-        others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
-        found = f"a missing value in column {quoted(self.names[j])}{others}"
-        raise FormatError(self.source, self.empty[j], found, f"a number ({NULLS} accepts missing values)")
+            self.grouper.add(names[codes[row]], start + row + 1, end - row)
 
 
 _VALUES, _LEAST = 1 << 23, 1 << 12  # features' values of a row group, and its rows at least
@@ -373,7 +366,7 @@ def _numbers(pa: Any, values: AnyArray) -> Any:
 
 
 def _strings(pa: Any, column: StringColumn, items: Index, path: str) -> Any:
-    """Strings of some rows; DataError if they are not UTF-8."""
+    """StringBuilder of some rows; DataError if they are not UTF-8."""
     part = column.take(items)
     found = pa.LargeStringArray.from_buffers(
         len(part),

@@ -17,7 +17,7 @@ from rerank.core.files.read import shown
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.formats.builders import Grouping, Strings, filled_lines
+from rerank.formats.builders import Grouper, StringBuilder, filled_lines
 from rerank.formats.common import finite, in_list_order, note, quoted
 
 ENGINE = "engine"
@@ -36,8 +36,8 @@ def read_results(path: str, questions: str, passages: str) -> CandidateLists:
     """
     source = shown(path)
     asked, known = _texts(questions), _texts(passages)
-    grouping, texts = Grouping(source, strict=False), Strings()
-    items, scores, labels, seen = Strings(), array("d"), array("d"), set()
+    grouper, texts = Grouper(source, strict=False), StringBuilder()
+    items, scores, labels, seen = StringBuilder(), array("d"), array("d"), set()
     for line, raw in filled_lines(path):
         cells = raw.split()
         if not cells:
@@ -57,16 +57,16 @@ def read_results(path: str, questions: str, passages: str) -> CandidateLists:
                 source, line, f"passage {quoted(passage)} again", "each passage of a question once"
             )
         seen.add((question, passage))
-        grouping.add(question.decode("utf-8", "surrogateescape"), line)
+        grouper.add(question.decode("utf-8", "surrogateescape"), line)
         items.add(passage)
         texts.add(known[passage])
         scores.append(finite(score, source, line, "score"))
         labels.append(float(passage == question))
-    if not len(grouping):
+    if not len(grouper):
         raise FormatError(source, None, "no result", "question id, passage id and score on each line")
     if not any(labels):
         note(f"{source}: no passage has the id of its question, so none is relevant")
-    offsets, list_ids, rows = grouping.finish()
+    offsets, list_ids, rows = grouper.finish()
     values = np.frombuffer(scores)
     columns = in_list_order(
         rows,

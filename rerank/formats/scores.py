@@ -23,7 +23,7 @@ from rerank.data.names import ITEM_NAMES, LISTS
 from rerank.data.reading import Reading
 from rerank.data.store import restore
 from rerank.formats.base import FORMATS, detect
-from rerank.formats.builders import Grouping, Strings, filled_lines
+from rerank.formats.builders import Grouper, StringBuilder, filled_lines
 from rerank.formats.common import finite, in_list_order, quoted
 
 BOM = b"\xef\xbb\xbf"
@@ -221,7 +221,7 @@ def _is_ranked_table(head: bytes) -> bool:
 def _ranked_table(path: str) -> Scored:
     """The scores of a table as 'rerank predict --as table' writes it."""
     source = shown(path)
-    grouping, items, scores = Grouping(source, strict=True), Strings(), array("d")
+    grouper, items, scores = Grouper(source, strict=True), StringBuilder(), array("d")
     last, rank = -1, 0
     for line, raw in filled_lines(path):
         cells = raw.rstrip(b"\r").split(b"\t")
@@ -229,13 +229,13 @@ def _ranked_table(path: str) -> Scored:
             if not raw.strip():
                 continue
             raise FormatError(source, line, quoted(raw), _LINE)
-        code = grouping.add(cells[0].decode("utf-8", "surrogateescape"), line)
+        code = grouper.add(cells[0].decode("utf-8", "surrogateescape"), line)
         last, rank = code, rank + 1 if code == last else 1
         if cells[2] != b"%d" % rank:
             raise FormatError(source, line, f"rank {quoted(cells[2])}", f"{rank}: {_LINE}")
         items.add(cells[1])
         scores.append(finite(cells[3], source, line, "score"))
-    offsets, list_ids, rows = grouping.finish()
+    offsets, list_ids, rows = grouper.finish()
     values = np.frombuffer(scores)
     columns = in_list_order(rows, item_ids=items.column(), base_scores=values)
     empty = as_features(np.empty((len(values), 0)))

@@ -73,7 +73,7 @@ class Rounds:
         self._best_value = -np.inf
         self._best: Any = None
         self._learner: Resumable | None = None
-        self._place: checkpoints.Place | None = None
+        self._place: checkpoints.Slot | None = None
         self._ended = False  # no round was left in the checkpoint
 
     def each(
@@ -102,7 +102,7 @@ class Rounds:
         unit
             What a round is called there.
         """
-        self._place = None if learner is None or self.observer is not None else checkpoints.place()
+        self._place = None if learner is None or self.observer is not None else checkpoints.slot()
         self._learner = learner
         self._ended = self._restored()
         with progress.step(what, total, unit) as advance:

@@ -97,13 +97,13 @@ def checkpointed(path: str | None, training: Training) -> Iterator[None]:
             found = " and ".join(differing[:2]) or "it"
             raise ConfigError(f"{path}: is of another training ({found} differ); delete it to start anew")
         warnings.warn(f"{path}: training goes on where it was interrupted", DataNote, stacklevel=3)
-    keeper = CheckpointStore(path, states, lambda found: write_checkpoint(path, prints, found))
+    store = CheckpointStore(path, states, lambda found: write_checkpoint(path, prints, found))
     try:
-        with keeping(keeper):
+        with keeping(store):
             yield
     except KeyboardInterrupt:
-        keeper.flush()
-        if keeper.states:
+        store.flush()
+        if store.states:
             raise Interrupted(f"kept in {path}; the same command continues") from None
         raise
 

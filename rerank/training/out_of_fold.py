@@ -78,7 +78,7 @@ class _Part:
     by_round: bool = True
 
     @classmethod
-    def kept(cls, place: checkpoints.Place | None) -> _Part | None:
+    def kept(cls, place: checkpoints.Slot | None) -> _Part | None:
         """Return the part that a checkpoint has, None if it has none."""
         if place is None or place.state is None:
             return None
@@ -140,7 +140,7 @@ def _fitted_part(
     lists: CandidateLists, fold: Fold, trial: Trial, column: int | None, extras: SideInputs
 ) -> _Part:
     """Fit a trial to one fold's training lists and score its test lists; kept in a checkpoint."""
-    place = checkpoints.place()
+    place = checkpoints.slot()
     kept = _Part.kept(place)
     if kept is not None:
         return kept

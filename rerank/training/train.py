@@ -22,7 +22,7 @@ from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.data.unjudged import Unjudged
-from rerank.experiment.notes import note_ndcg
+from rerank.evaluation.notes import note_ndcg
 from rerank.formats import load
 from rerank.formats.sources import (
     Data,
@@ -65,8 +65,7 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
-        from rerank.report.choice import choice_lines
-        from rerank.report.training import seed_lines, training_lines
+        from rerank.models.describe_training import choice_lines, seed_lines, training_lines
 
         lines = choice_lines(self.model.training)
         lines += training_lines(self.model, self.lists, self.metric)
@@ -109,7 +108,7 @@ def fit(
     dev : development lists, which need a metric.
     list_weights : importance weights of the training lists, float64 (n_lists).
     unlabelled : the lists to be ranked, for learners that learn from them without labels.
-    plan : the fields of ``rerank.experiment.Plan``, such as metric="BLEU".
+    plan : the fields of ``rerank.Plan``, such as metric="BLEU".
 
     Raises
     ------
@@ -386,7 +385,7 @@ def train_files(
         result = train_from(config, checkpoint)
     with all_or_none():
         if grid_out is not None:
-            from rerank.report.choice import cell_rows
+            from rerank.models.describe_training import cell_rows
 
             write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:

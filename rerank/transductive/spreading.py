@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from rerank.core.workers import parallel
-from rerank.core.workers.tasks import Note, capture_warnings
+from rerank.core.workers.pool import Note, capture_warnings
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.transductive.adaptation import Adaptation, joined
 from rerank.transductive.adapting import Advance

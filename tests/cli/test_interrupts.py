@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from rerank.core.checkpoints import Place
+from rerank.core.checkpoints import Slot
 from rerank.learners.rounds import Rounds
 
 TRAIN = ["train", "--data", "a.letor", "--metric", "AP", "--out", "m", "--set", "epochs=8", "--set", "tau=9"]
@@ -50,7 +50,7 @@ def test_training_without_and_with_a_checkpoint(rerank, folder, monkeypatch):
     assert not (folder / "m").exists()
     again = [*TRAIN, "--curve", "curve", "--checkpoint", "c"]
     with monkeypatch.context() as patch:
-        patch.setattr(Place, "due", lambda place: True)
+        patch.setattr(Slot, "due", lambda place: True)
         press(patch, Rounds, "record", 5)
         found = rerank(*again, code=130)
     assert found.err == "rerank: interrupted after epoch 5 of 8; kept in c; the same command continues\n"

@@ -9,7 +9,7 @@ import pytest
 
 from rerank import CandidateLists
 from rerank.core.errors import DataNote
-from rerank.core.workers.tasks import packed, run_task, unpacked
+from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
 from rerank.similarity.compare import list_similarity

@@ -19,7 +19,7 @@ from rerank.core.workers import parallel
 from rerank.core.workers.array_spill import ArraySpill
 from rerank.core.workers.dask import connected
 from rerank.core.workers.parallel import TaskError
-from rerank.core.workers.tasks import run_task, unpacked
+from rerank.core.workers.pool import run_task, unpacked
 from rerank.data.lists import CandidateLists
 
 pytestmark = pytest.mark.usefixtures("here")

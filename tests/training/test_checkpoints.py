@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.core import checkpoints
-from rerank.core.checkpoints import CheckpointStore, Place
+from rerank.core.checkpoints import CheckpointStore, Slot
 from rerank.core.errors import ConfigError, FormatError, Interrupted, RerankError
 from rerank.core.workers.parallel import using
 from rerank.learners.base import LEARNERS
@@ -63,7 +63,7 @@ class Interrupter:
 
     def __init__(self, monkeypatch, n):
         self.n, self.kept = n, 0
-        keep = Place.keep
+        keep = Slot.keep
 
         def keep_and_stop(place, state):
             keep(place, state)
@@ -71,8 +71,8 @@ class Interrupter:
             if self.n and self.kept % self.n == 0:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(Place, "keep", keep_and_stop)
-        monkeypatch.setattr(Place, "due", lambda place: True)
+        monkeypatch.setattr(Slot, "keep", keep_and_stop)
+        monkeypatch.setattr(Slot, "due", lambda place: True)
         monkeypatch.setattr("rerank.learners.boosting.rounds._CHUNK", 2)
 
 
@@ -143,7 +143,7 @@ def test_by_time_and_as_a_whole(tmp_path):
     now, written = [0.0], []
     keeper = CheckpointStore("x", {}, lambda states: written.append(dict(states)), clock=lambda: now[0])
     with checkpoints.keeping(keeper):
-        place = checkpoints.place()
+        place = checkpoints.slot()
         assert place.state is None
         assert place.due()
         place.keep({"a": 1})
@@ -152,12 +152,12 @@ def test_by_time_and_as_a_whole(tmp_path):
         assert place.due()
         assert written == []
         now[0] = 31.0
-        with checkpoints.within(checkpoints.sections(2)[1]):
-            checkpoints.place().keep({"b": 2})
+        with checkpoints.within(checkpoints.scopes(2)[1]):
+            checkpoints.slot().keep({"b": 2})
         assert written == [{"1": {"a": 1}, "2.2/1": {"b": 2}}]
         keeper.flush()
         assert len(written) == 1
-    assert checkpoints.place() is None
+    assert checkpoints.slot() is None
 
 
 def test_states_come_back_as_they_were(tmp_path):

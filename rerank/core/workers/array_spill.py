@@ -70,7 +70,7 @@ class ArraySpill:
         self._written &= self._used
 
     def packed(self, function: Callable[..., Any], task: tuple[Any, ...]) -> bytes:
-        """Return a call as bytes, as ``tasks.packed`` does; errors are those of pickling and of writing."""
+        """Return a call as bytes, as ``pool.packed`` does; errors are those of pickling and of writing."""
         return self._dumped((self._argument(function), tuple(self._argument(one) for one in task)))
 
     def _argument(self, one: Any) -> Any:

@@ -25,8 +25,7 @@ from rerank._version import __version__
 from rerank.core.errors import ConfigError, DataNote, RerankError, os_error
 from rerank.core.files.write import scratch
 from rerank.core.workers.array_spill import ArraySpill
-from rerank.core.workers.pool import Pool, Retrying
-from rerank.core.workers.tasks import ONE_THREAD, Outcome, run_task
+from rerank.core.workers.pool import ONE_THREAD, Outcome, Pool, Retrying, run_task
 
 VARIABLE = "RERANK_SCRATCH"
 

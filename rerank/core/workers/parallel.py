@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rerank.core import checkpoints, progress
 from rerank.core.errors import ConfigError, DataNote, RerankError
-from rerank.core.workers.tasks import Outcome, TaskError
+from rerank.core.workers.pool import Outcome, TaskError
 
 if TYPE_CHECKING:
     from rerank.core.workers.dask import Cluster
@@ -147,7 +147,7 @@ def _all(
 
 def _one_by_one(function: Callable[..., T], todo: Sequence[tuple[Any, ...]]) -> Iterator[T]:
     """Yield the results of tasks in this thread."""
-    for task, section in zip(todo, checkpoints.sections(len(todo)), strict=True):
+    for task, section in zip(todo, checkpoints.scopes(len(todo)), strict=True):
         with checkpoints.within(section):
             value = function(*task)
         yield value
@@ -256,7 +256,7 @@ def _in_threads(
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
     numbers = iter(range(len(todo)))  # next() of it is one step of the interpreter
-    sections = checkpoints.sections(len(todo))
+    sections = checkpoints.scopes(len(todo))
 
     def work() -> None:
         while not errors and (number := next(numbers, None)) is not None:

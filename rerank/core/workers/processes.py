@@ -23,8 +23,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from rerank.core.workers.pool import Packed, Pool, Retrying
-from rerank.core.workers.tasks import ONE_THREAD, Outcome, packed, run_task
+from rerank.core.workers.pool import ONE_THREAD, Outcome, Packed, Pool, Retrying, packed, run_task
 
 _LOOK = 1.0  # seconds after which a worker is looked for whose pipe another process keeps open
 _START = (

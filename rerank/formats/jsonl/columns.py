@@ -20,7 +20,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.names import is_of_number, note_resembling, spells_number
 from rerank.formats.base import ReadOptions
-from rerank.formats.builders import GrowingForest, Strings
+from rerank.formats.builders import ForestBuilder, StringBuilder
 from rerank.formats.common import (
     NULLS,
     absent_value,
@@ -61,7 +61,7 @@ class Trees:
     def __init__(self, of: Mapping[str, str]) -> None:
         self._of = of
         self._reader = TreeReader()
-        self._forests: dict[str, GrowingForest] = {}
+        self._forests: dict[str, ForestBuilder] = {}
         self._n_items = 0
 
     def add(self, items: Sequence[dict[str, Any]]) -> None:
@@ -110,7 +110,7 @@ class Trees:
 
     def _read(self, name: str, texts: list[bytes], places: list[int], n: int) -> MisfitError | None:
         """Add the trees of one name, those of the candidates ``places`` of ``n``; return the first fault."""
-        forest = self._forests.setdefault(name, GrowingForest(self._reader))
+        forest = self._forests.setdefault(name, ForestBuilder(self._reader))
         forest.fill(self._n_items)
         lengths = np.zeros(n, dtype=np.int64)
         lengths[places] = [len(text) for text in texts]
@@ -141,7 +141,7 @@ _ROWS = 8192
 _REMEMBERED = 256
 
 
-class Cells:
+class FeatureBuilder:
     """Named values of items, put into columns in order of first appearance.
 
     As long as all items have the same features in the same order, their values one after the other are the
@@ -248,7 +248,7 @@ def uniform_width(columns: Ints, lengths: Index) -> int | None:
 
 
 _MOST_IGNORED = 1000  # keys that are counted separately
-Row = tuple[tuple[str, ...], "array[float] | Floats", int]  # names, values and items, as Cells.add takes
+Row = tuple[tuple[str, ...], "array[float] | Floats", int]  # names, values, number of items
 Extra = dict[str, "array[float]"]
 Values = dict[str, tuple[list[Any], str]]  # values by role, and the key that has them
 
@@ -265,17 +265,17 @@ class Columns:
         self.source = source
         self.options = options
         self.roles = Roles(options)
-        self.cells = Cells()
+        self.builder = FeatureBuilder()
         self.trees = Trees(self.roles.of)
-        self.texts = Strings()
-        self.ids = Strings()
-        self.answers = Strings()
+        self.texts = StringBuilder()
+        self.ids = StringBuilder()
+        self.answers = StringBuilder()
         self.labels = array("d")
         self.scores = array("d")
         self.any_label = False
         self.any_score = False
-        self.references: list[Strings] | None = None
-        self.prompts = Strings()
+        self.references: list[StringBuilder] | None = None
+        self.prompts = StringBuilder()
         self.prompt_key = PROMPTS[0]  # of the last list
         self.ignored: dict[str, int] = {}
         self.numeric: set[str] = set()  # names of features outside of "features"
@@ -349,13 +349,13 @@ class Columns:
         self.ids.extend(ids)
         self.numeric.update(extra)
         for row in rows:
-            self.cells.add(*row)
+            self.builder.add(*row)
         for key in ignored:
             self.ignore(key, len(items))
 
     def fill_answers(self) -> None:
         """Give no answer to the candidates before that have none."""
-        self.answers.extend([b""] * (self.cells.n_items - len(self.answers)))
+        self.answers.extend([b""] * (self.builder.n_items - len(self.answers)))
 
     def _by_role(self, items: list[dict[str, Any]]) -> tuple[Values, Extra, list[str]]:
         """Return values by role, other numbers by key, and the keys that are ignored."""
@@ -397,7 +397,7 @@ class Columns:
                 raise MisfitError(key, described(odd), "a number (without quotes, with a decimal point)")
         return False
 
-    def _strings(self, role: str, what: str, values: Values, before: Strings) -> list[bytes]:
+    def _strings(self, role: str, what: str, values: Values, before: StringBuilder) -> list[bytes]:
         """Return the texts or ids of candidates; raises MisfitError unless they fit those ``before``."""
         column, key = values.get(role, ([], role))
         if role == "id":
@@ -405,7 +405,7 @@ class Columns:
             if 0 < len(names) < len(column):
                 raise MisfitError(key, "ids and null", _MIXED)
             column = names
-        if column and len(before) < self.cells.n_items:
+        if column and len(before) < self.builder.n_items:
             raise MisfitError(key, what, "none, as the candidates before have none")
         if not column and len(before):
             raise MisfitError(role, f"no {role}", "one, as the candidates before have")
@@ -449,7 +449,7 @@ class Columns:
                 self.ignore(key)
         found = references_of(entry)
         if first:
-            self.references = None if found is None else [Strings() for _ in found]
+            self.references = None if found is None else [StringBuilder() for _ in found]
         if (found is None) != (self.references is None):
             expected = "none, as the lists before have none" if found else "some, as the lists before have"
             raise MisfitError("references", "references" if found else "none", expected)
@@ -471,14 +471,14 @@ class Columns:
             more = len(self.ignored) - 12
             note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
         known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
-        others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
+        others = [key for key in (*self.builder.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
         if len(self.answers):
             self.fill_answers()
         trees, structures = self.trees.finish(rows)
         items = in_list_order(
             rows,
-            features=self.cells.finish(self.options, self.source),
+            features=self.builder.finish(self.options, self.source),
             labels=np.frombuffer(self.labels) if self.any_label else None,
             base_scores=np.frombuffer(self.scores) if self.any_score else None,
             first_best=-np.arange(len(self.labels), dtype=np.float64),
@@ -491,7 +491,7 @@ class Columns:
             **items,
             list_ids=list_ids,
             rows=rows,
-            feature_names=list(self.cells.names),
+            feature_names=list(self.builder.names),
             prompts=prompts,
             trees=trees,
             structures=structures,

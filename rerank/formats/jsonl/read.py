@@ -19,7 +19,7 @@ from rerank.core.types import Bytes, Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.base import ReadOptions
-from rerank.formats.builders import Grouping, whole_lines
+from rerank.formats.builders import Grouper, whole_lines
 from rerank.formats.common import first_repeated, note, quoted
 from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.schema import (
@@ -62,7 +62,7 @@ class Reader(ABC):
         self.source = source
         self.strict = options.strict
         self.list_key = list_key
-        self.grouping = Grouping(source, options.strict)
+        self.grouper = Grouper(source, options.strict)
         self._waiting: list[dict[str, Any]] = []
         self._lines: list[int] = []  # of each of them
         self._seen: dict[str, Any] = {}  # the keys of lines with the last value of each
@@ -128,7 +128,7 @@ class Reader(ABC):
 
     def finish(self) -> CandidateLists:
         """Return all lists."""
-        offsets, list_ids, rows = self.grouping.finish()
+        offsets, list_ids, rows = self.grouper.finish()
         return self.columns.lists(offsets, list_ids if self.list_key else None, rows)
 
 
@@ -158,8 +158,8 @@ class ListReader(Reader):
                 raise MisfitError(self.candidates, "no candidate", "one at least")
             self.empty += 1
             return
-        self.columns.add_list(entry, not len(self.grouping))
-        self.grouping.add(str(line) if name is None else name, line, len(candidates))
+        self.columns.add_list(entry, not len(self.grouper))
+        self.grouper.add(str(line) if name is None else name, line, len(candidates))
         if not all(map(isinstance, candidates, itertools.repeat(dict))):
             candidates = [{"text": item} if isinstance(item, str) else item for item in candidates]
             odd = next((i for i, item in enumerate(candidates) if not isinstance(item, dict)), None)
@@ -183,7 +183,7 @@ class ListReader(Reader):
         sizes = parts[of["candidates"]].lengths
         if self.list_key:
             self._all_once(names, self.list_key, line)
-        self.grouping.add_new(names, sizes)
+        self.grouper.add_new(names, sizes)
         self._add_of_lists(plain, parts, np.arange(n))
         plain.add_items(parts, int(sizes.sum()))
 
@@ -219,7 +219,7 @@ class ListReader(Reader):
                 raise misfit.at(self.source, own) from None
 
     def finish(self) -> CandidateLists:
-        if not len(self.grouping):
+        if not len(self.grouper):
             raise FormatError(self.source, None, "no candidate", "one at least")
         if self.empty:
             note(f"{self.source}: {count(self.empty, 'list')} without a candidate left out")
@@ -245,7 +245,7 @@ class ItemReader(Reader):
         name = entry[key]
         if type(name) is not str:
             name = name_of(name, key)
-        number = self.grouping.add(name, line)
+        number = self.grouper.add(name, line)
         prompt = entry.get(prompt_key(entry))
         if number == len(self.references):
             self.columns.add_list(entry, number == 0)
@@ -270,12 +270,12 @@ class ItemReader(Reader):
         odd = shared.changes()
         odd[starts] = 0
         # The first lines may be of the last list before; the others are, as a rule, of new lists.
-        known = int(runs[0] == self.grouping.last)
-        if np.any(odd) or not self.grouping.are_new(runs[known:]):
+        known = int(runs[0] == self.grouper.last)
+        if np.any(odd) or not self.grouper.are_new(runs[known:]):
             known = len(runs)
         new = self._add_runs(runs[:known], [*starts.tolist(), n], shared, odd, line)
         if known < len(runs):
-            self.grouping.add_new(runs[known:], np.diff(starts[known:], append=n))
+            self.grouper.add_new(runs[known:], np.diff(starts[known:], append=n))
             self._remember(shared, starts[known:])
             new = np.append(new, starts[known:])
         if len(new):
@@ -286,7 +286,7 @@ class ItemReader(Reader):
         """Add runs of lines of one list each, and return where lists start that are new."""
         new = []
         for name, start, stop in zip(names, bounds, bounds[1:], strict=False):
-            number = self.grouping.add(name, line + start, stop - start)
+            number = self.grouper.add(name, line + start, stop - start)
             is_new = number == len(self.references)
             if is_new:
                 new.append(start)

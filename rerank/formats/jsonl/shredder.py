@@ -232,7 +232,7 @@ class PlainLines:
 
     def _renamed(self, room: int) -> Shredder:
         """Return a kernel for the features that are known, and ``room`` at least."""
-        known = self.columns.cells.names
+        known = self.columns.builder.names
         self._names = Names([name.encode() for name in known])
         while self._names.room < room:
             self._names.grow(_VALUES)
@@ -266,7 +266,7 @@ class PlainLines:
         Returns the place after them, how many they are, whether the next one is not plain, and a part per
         node.
         """
-        if len(self._names) != len(self.columns.cells.names):
+        if len(self._names) != len(self.columns.builder.names):
             self._shredder = self._renamed(self._names.room)
         if self._bytes < stop - start + _SLACK:
             self._make_room(stop - start)
@@ -282,7 +282,7 @@ class PlainLines:
 
     def _take_names(self, why: int, n_names: int) -> None:
         """Give columns to the features that are new, but for those of a line that was dropped."""
-        known = self.columns.cells.names
+        known = self.columns.builder.names
         kept = len(self._names) if why == _DONE else n_names
         if kept > len(known):
             for name in self._names.strings()[len(known) : kept]:
@@ -324,22 +324,22 @@ class PlainLines:
             count_ignored(columns, key, parts[number].kinds == _NULL)
 
     def _add_features(self, parts: list[Part], n: int) -> None:
-        cells, of = self.columns.cells, self.plan.of
+        builder, of = self.columns.builder, self.plan.of
         own = parts[of["features"]] if "features" in of else None
         extra: list[tuple[int, Floats, Mask]] = []
-        if own is None and "score" in of and "score" in cells.names:
+        if own is None and "score" in of and "score" in builder.names:
             part = parts[of["score"]]
-            extra.append((cells.names["score"], part.numbers, part.kinds > _NULL))
+            extra.append((builder.names["score"], part.numbers, part.kinds > _NULL))
         for key, number in self.plan.extra.items():
-            extra.append((cells.names[key], parts[number].numbers, parts[number].kinds > _NULL))
+            extra.append((builder.names[key], parts[number].numbers, parts[number].kinds > _NULL))
         if "logprobs" in of:
             part = parts[of["logprobs"]]
             total, mean, least = part.numbers.reshape(-1, 3).T
             n_tokens = part.lengths.astype(np.float64)
             for name, values in zip(LOGPROBS, (total, n_tokens, mean, least), strict=True):
-                extra.append((cells.names[name], values, part.kinds > _NULL))
+                extra.append((builder.names[name], values, part.kinds > _NULL))
         if own is not None and not extra:
-            cells.add_rows(own.columns, own.numbers, own.lengths)
+            builder.add_rows(own.columns, own.numbers, own.lengths)
             return
         width = 0 if own is None else uniform_width(own.columns, own.lengths)
         if width is not None and all(present.all() for _, _, present in extra):
@@ -351,9 +351,9 @@ class PlainLines:
             for place, (column, values, _) in enumerate(extra, start=width):
                 rows[:, place] = values
                 names[place] = column
-            cells.add_uniform(array("i", names.tobytes()), rows, n)
+            builder.add_uniform(array("i", names.tobytes()), rows, n)
             return
-        cells.add_rows(*_joined(own, extra, n))
+        builder.add_rows(*_joined(own, extra, n))
 
 
 def is_string(kinds: Bytes) -> Mask:

@@ -85,7 +85,7 @@ class _Sparse:
         return self.counts.array(), self.indices.array(), self.data.array()
 
 
-class Gathered:
+class FeatureBlocks:
     """Features of pieces one after the other, in blocks that need no second copy if all lines are alike.
 
     What the columns are, and whether they are dense, is known at the end of the last file. Until then each
@@ -207,7 +207,7 @@ class _Reading:
         self.options = options
         self.vocabulary = Vocabulary()
         self.files: list[_File] = []
-        self.features = Gathered(options)
+        self.features = FeatureBlocks(options)
         self.columns = Columns(np.zeros(0, dtype=np.int64), [], 0)
         self.fault: Fault | None = None  # of the names as a whole
         # The first bad number, which is raised after faults of the whole; the first that is no number at
@@ -288,7 +288,13 @@ class _Reading:
         totals: Floats = self.totals.array()
         first_best = np.arange(n, dtype=np.float64)
         np.negative(first_best, out=first_best)  # the first line of a list is the best
-        offsets, rows = self._lists()
+        starts = np.concatenate([file.starts() for file in self.files])
+        codes = np.concatenate([file.codes() for file in self.files])
+        lengths = np.diff(starts, append=n)
+        if np.all(codes[1:] >= codes[:-1]):
+            offsets, rows = offsets_of(np.bincount(codes, lengths).astype(np.int64)), None
+        else:
+            offsets, rows = grouped(np.repeat(codes, lengths))
         if rows is not None:
             features, texts = features.take(rows), texts.take(rows)
             totals, first_best = totals[rows], first_best[rows]
@@ -303,15 +309,6 @@ class _Reading:
             texts=texts,
             source=source,
         )
-
-    def _lists(self) -> tuple[Index, Index | None]:
-        """The offsets of lists and the row of each item; None if they are in order."""
-        starts = np.concatenate([file.starts() for file in self.files])
-        codes = np.concatenate([file.codes() for file in self.files])
-        lengths = np.diff(starts, append=len(self.totals))
-        if np.all(codes[1:] >= codes[:-1]):
-            return offsets_of(np.bincount(codes, lengths).astype(np.int64)), None
-        return grouped(np.repeat(codes, lengths))
 
 
 class _File:

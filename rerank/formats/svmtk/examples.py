@@ -20,7 +20,7 @@ from rerank.data.columns.schema import TREE, TREE_NAME
 from rerank.data.joining import stacked
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.formats.base import ReadOptions
-from rerank.formats.builders import GrowingForest
+from rerank.formats.builders import ForestBuilder
 from rerank.formats.common import first_repeated, quoted
 from rerank.formats.feature_columns import WIDE
 from rerank.formats.svmlight.read import Items, Source, open_source, read_items
@@ -255,7 +255,7 @@ class Lines:
         self.even = True  # whether all lines have an even number of trees and of vectors
         self._sides = 2 if pairs else 1
         self._reader = TreeReader()
-        self._forests: list[GrowingForest] = []
+        self._forests: list[ForestBuilder] = []
         self._vectors: dict[tuple[int, int], bytearray] = {
             (side, 0): bytearray() for side in range(self._sides)
         }
@@ -318,7 +318,7 @@ class Lines:
         """Add the trees of ``n`` examples by row and number; raises FormatError at the first bad one."""
         trees, faults = block.trees, []
         while len(self._forests) <= numbers.max(initial=-1):
-            self._forests.append(GrowingForest(self._reader))
+            self._forests.append(ForestBuilder(self._reader))
         for k, forest in enumerate(self._forests):
             forest.fill(self.n * self._sides)
             chosen = np.flatnonzero(numbers == k)

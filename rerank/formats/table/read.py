@@ -28,7 +28,7 @@ from rerank.data.names import (
     spells_number,
 )
 from rerank.formats.base import ReadOptions
-from rerank.formats.builders import Grouping, Rows, Strings, whole_lines
+from rerank.formats.builders import Grouper, Rows, StringBuilder, whole_lines
 from rerank.formats.common import (
     NULLS,
     check_float32,
@@ -288,13 +288,13 @@ class _Reader:
         self.source = source
         self.options = options
         self.roles = roles = roles_of(header, options, source.name)
-        self.grouping = Grouping(source.name, options.strict)
+        self.grouper = Grouper(source.name, options.strict)
         self.features = [Numbers(header[j], j) for j in roles.features]
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
         label = None if roles.label in as_text else roles.label
         self.label = None if label is None else Numbers(header[label], label)
         self.labels = Rows(f"the labels of {source.name}", np.float64)
-        self.strings = {j: Strings() for j in as_text if j is not None}
+        self.strings = {j: StringBuilder() for j in as_text if j is not None}
         self.bytes = np.empty((len(self.strings) + 1, 0), dtype=np.uint8)  # of strings of a block
         self.lines: list[Index] = []  # of rows with classes, for messages
         self.n_rows = 0
@@ -379,7 +379,7 @@ class _Reader:
             offsets = offsets_of(lengths[-1, : len(runs)])
             names = list(StringColumn(self.bytes[-1, : offsets[-1]], offsets))
             sizes = np.diff(runs, append=len(starts))
-            self.grouping.extend(names, sizes, lambda i: self.source.line_of(int(starts[runs[i]])))
+            self.grouper.extend(names, sizes, lambda i: self.source.line_of(int(starts[runs[i]])))
 
     def _examine(self) -> None:
         """Look at a row that the kernel leaves: find its first fault, or which columns are not of numbers."""
@@ -422,7 +422,7 @@ class _Reader:
         note_left_out(self.source.name, left + self.roles.left)
         offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
         if self.roles.lists is not None:
-            offsets, list_ids, rows = self.grouping.finish()
+            offsets, list_ids, rows = self.grouper.finish()
         by_item = {
             "labels": None if self.label is None else self.labels.array(),
             "classes": self._classes() if self.options.classes else None,

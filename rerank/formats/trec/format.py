@@ -24,7 +24,7 @@ from rerank.data.matrix import Dense
 from rerank.data.names import LISTS
 from rerank.formats.base import FORMATS, Format, ReadOptions, recognising
 from rerank.formats.buffers import BOM
-from rerank.formats.builders import Strings, whole_lines
+from rerank.formats.builders import StringBuilder, whole_lines
 from rerank.formats.common import (
     OF_IDS,
     STORE,
@@ -452,7 +452,7 @@ class JSONRun(RunFormat):
     def read_run(path: str, options: ReadOptions) -> Run:
         source = shown(path)
         nested = read_nested(path, options.subset)
-        queries, documents, scores, lengths = [], Strings(), array("d"), array("q")
+        queries, documents, scores, lengths = [], StringBuilder(), array("d"), array("q")
         empty = 0
         try:
             for query, found, numbers in nested.each(truths=False):

@@ -130,7 +130,7 @@ class _Rounds:
 
 def run(loss: Any, rounds: int) -> Run:
     """Return at most so many rounds of a kernel's ``loss``."""
-    place = checkpoints.place()
+    place = checkpoints.slot()
     done = _Rounds()
     if place is not None and place.state is not None:
         with place.restoring() as state:

@@ -256,7 +256,7 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
     rounds
         The most rounds.
     """
-    place = checkpoints.place()
+    place = checkpoints.slot()
     run, ended = _resumed(place)
     if ended:
         return run
@@ -286,7 +286,7 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
     return run
 
 
-def _resumed(place: checkpoints.Place | None) -> tuple[Run, bool]:
+def _resumed(place: checkpoints.Slot | None) -> tuple[Run, bool]:
     """The rounds that a checkpoint has, and whether they are all."""
     if place is None or place.state is None:
         return Run(), False

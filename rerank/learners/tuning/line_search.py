@@ -380,7 +380,7 @@ class End:
 
 def kept_end(find: Callable[[], End]) -> End:
     """Return the end that ``find`` returns, or the one that a checkpoint has kept in its place."""
-    place = checkpoints.place()
+    place = checkpoints.slot()
     if place is not None and place.state is not None:
         with place.restoring() as state:
             return End(**state)

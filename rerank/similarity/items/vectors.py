@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from rerank.core.errors import ConfigError
-from rerank.core.patterns import patterns_of
 from rerank.core.settings import setting
+from rerank.core.text import patterns_of
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features

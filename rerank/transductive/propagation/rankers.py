@@ -12,7 +12,7 @@ from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
 from rerank.core.text import count
 from rerank.core.types import Floats, Mask
-from rerank.core.workers.tasks import capture_warnings
+from rerank.core.workers.pool import capture_warnings
 from rerank.data.judge import filled_labels, label_judge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import Learner

@@ -12,7 +12,7 @@ from reference import item_kernels as slow
 
 from rerank import CandidateLists
 from rerank.core.errors import DataError, RerankError
-from rerank.core.workers.tasks import packed, run_task, unpacked
+from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.data.matrix import Dense
 from rerank.similarity import spectrum
 from rerank.similarity.items import ItemKernel, item_gram

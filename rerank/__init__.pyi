@@ -29,6 +29,7 @@ from rerank.formats import load as load
 from rerank.formats.convert import append as append
 from rerank.formats.convert import save as save
 from rerank.formats.convert import split as split
+from rerank.formats.sources import validate as validate
 from rerank.metrics.labelling import label as label
 from rerank.models.base import Model as Model
 from rerank.models.base import load_model as load_model
@@ -36,9 +37,8 @@ from rerank.models.exchange import export_weights as export_weights
 from rerank.models.exchange import import_weights as import_weights
 from rerank.models.importance import permutation_importance as permutation_importance
 from rerank.models.importance import standardised_weights as standardised_weights
+from rerank.models.pair_counts import count_pairs as count_pairs
 from rerank.models.predict import predict as predict
-from rerank.report.contents import validate as validate
-from rerank.report.pair_counts import count_pairs as count_pairs
 from rerank.similarity.compare import list_similarity as list_similarity
 from rerank.similarity.items.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation

@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError, DataNote, RerankError
 from rerank.core.registry import did_you_mean
-from rerank.core.types import Floats
+from rerank.core.types import Floats, NDArray
 from rerank.data import frames
 from rerank.data.array_inputs import vector
-from rerank.data.arrays import real_array
+from rerank.data.arrays import is_masked, real_array
 from rerank.data.lists import CandidateLists
 from rerank.data.names import note_features
 from rerank.evaluation.judged import values_of
@@ -266,7 +265,7 @@ def _learner(name: Any) -> type[Learner] | None:
     return LEARNERS.get(name) if isinstance(name, str) and name in known else None
 
 
-def _labels(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
+def _labels(y: Any, n_rows: int) -> NDArray[np.float64]:
     """Labels (n_rows) as numbers, NaN = unjudged; raises ValueError if they are not."""
     y = _unmasked(y, "y")
     y = np.asarray(check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite="allow-nan"))
@@ -280,7 +279,7 @@ def _labels(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
 def _unmasked(values: Any, what: str) -> Any:
     """What scikit-learn does not know: masked values become NaN, dates and durations are refused."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
-    if isinstance(values, np.ma.MaskedArray) or kind in ("m", "M"):
+    if is_masked(values) or kind in ("m", "M"):
         return real_array(values, what)
     if hasattr(values, "columns"):
         frames.check_numbers(values, what)

@@ -41,9 +41,9 @@ from rerank.evaluation.significance import bootstrap_sums
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
+from rerank.models.describe_training import sparkline
+from rerank.models.pair_counts import settings_of, standard_relations
 from rerank.models.predict import with_quantised
-from rerank.report.pair_counts import settings_of, standard_relations
-from rerank.report.runs import sparkline
 
 BARS = 14
 

@@ -203,7 +203,7 @@ def test_a_kernel_is_few_frames_below_main(tmp_path: Path) -> None:
 
 _MAY_IMPORT_BY_STRING = {
     *("core/lazy_imports.py", "core/registry.py", "cli/app.py"),  # names that other tests check
-    *("core/tables/display.py", "data/frames.py", "features/qa/tagging.py", "metrics/tokenizers.py"),
+    *("features/qa/tagging.py", "metrics/tokenizers.py"),
 }
 
 

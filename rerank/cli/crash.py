@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 import traceback
 from contextvars import ContextVar
@@ -38,6 +37,7 @@ def report(error: BaseException) -> int:
         print(lines, end="", file=sys.stderr)
         say(problem)
         return EXIT_CRASH
+    import platform
     import tempfile
 
     numpy = getattr(sys.modules.get("numpy"), "__version__", "not loaded")

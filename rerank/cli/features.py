@@ -60,7 +60,7 @@ def consensus(
     from rerank.features.consensus import consensus_features
     from rerank.formats.base import format_for
 
-    options = {"statistic": statistic, "jobs": jobs, "cluster": cluster, "reading": reading}
+    options: dict[str, Any] = {"statistic": statistic, "jobs": jobs, "cluster": cluster, "reading": reading}
     made = consensus_features(data, by, out, to, **options)
     items = count(made.n_items, "item")
     inform(f"{items} with {count(len(by), 'further feature')} to {out} ({to or format_for(out)})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -59,16 +59,13 @@ def weights(
     \b
     rerank importance weights model dev.txt
     """
-    from dataclasses import asdict
-
     from rerank.formats.sources import check_outputs, inputs_of
     from rerank.models.importance import standardised_weights
-    from rerank.report import importance
 
     check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
     found = standardised_weights(model, data, reading=reading)
-    _print(as_, importance.weight_sheet(found, top), lambda: [asdict(one) for one in found])
-    _write(importance.rows_of(found), out)
+    _print(as_, found.sheets(top), found.as_json)
+    _write(found.tsv(), out)
 
 
 @app.add("permute")
@@ -123,7 +120,6 @@ def permute(
     from rerank.core.errors import ConfigError
     from rerank.formats.sources import check_outputs, inputs_of
     from rerank.models.importance import permutation_importance
-    from rerank.report import importance
 
     if metric is None:
         raise ConfigError("no metric: give one (--metric)")
@@ -140,8 +136,8 @@ def permute(
         cluster=cluster,
         reading=reading,
     )
-    _print(as_, importance.permutation_sheet(found, top), found.as_json)
-    _write(importance.rows_of(found), out)
+    _print(as_, found.sheets(top), found.as_json)
+    _write(found.tsv(), out)
 
 
 @app.add("ablate")
@@ -179,7 +175,6 @@ def ablate(
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
     """
     from rerank.formats.sources import check_outputs
-    from rerank.report import importance
     from rerank.training.ablation import ablation_files
     from rerank.training.config import read_config
 
@@ -196,14 +191,14 @@ def ablate(
         seed=resampling_seed,
         **settings,
     )
-    _print(as_, importance.ablation_sheet(found, top), found.as_json)
-    _write(importance.rows_of(found), out)
+    _print(as_, found.sheets(top), found.as_json)
+    _write(found.tsv(), out)
 
 
-def _print(form: str, sheet: Sheet, record: Callable[[], Any]) -> None:
+def _print(form: str, sheets: Sequence[Sheet], record: Callable[[], Any]) -> None:
     from rerank.core.tables.text import sheet_lines
 
-    write(form, lambda: sheet_lines(sheet), record, lambda: [sheet])
+    write(form, lambda: sheet_lines(sheets[0]), record, lambda: sheets)
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:

@@ -39,9 +39,9 @@ def list_(
     rerank list learners perceptron
     rerank list metrics nDCG
     """
+    from rerank.cli import listings
     from rerank.core.errors import ConfigError
     from rerank.core.registry import did_you_mean
-    from rerank.report import listings
 
     if kind not in KINDS:
         raise ConfigError(f"unknown kind {kind!r}; {did_you_mean(kind, KINDS)}")

@@ -16,7 +16,7 @@ from rerank.core import progress
 from rerank.core.errors import DataNote, one_line
 
 if TYPE_CHECKING:
-    from rerank.report.progress import Screen
+    from rerank.cli.progress import Screen
 
 _SHORT = 40  # characters of a path that is not cut
 _OF_A_KIND = 3  # notes that are printed
@@ -75,7 +75,7 @@ def _progress() -> Iterator[progress.Tracker]:
         with progress.shown_on(tracker):
             yield tracker
         return
-    from rerank.report.progress import Screen
+    from rerank.cli.progress import Screen
 
     screen = Screen(sys.stderr)
     before = _screen.set(screen)

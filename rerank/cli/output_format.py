@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rerank.core.tables.display import FORMS
+
 if TYPE_CHECKING:
     from rerank.core.tables.sheet import Sheet
-
-FORMS = ("text", "json", "csv", "markdown", "latex")
 
 
 def _form(text: str) -> str:

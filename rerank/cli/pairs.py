@@ -43,10 +43,7 @@ def pairs(
     \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
-    from rerank.core.tables.text import sheet_lines
-    from rerank.report import pair_counts
-    from rerank.report.pair_counts import count_pairs
+    from rerank.models.pair_counts import count_pairs
 
     schemes = count_pairs(data, relation or [], quantise or [], reading=reading)
-    sheet = pair_counts.pair_sheet(schemes)
-    write(as_, lambda: sheet_lines(sheet), lambda: [scheme.row() for scheme in schemes], lambda: [sheet])
+    write(as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.sheets)

@@ -118,7 +118,7 @@ def predict(
         reading=reading,
     )
     if cheating:
-        from rerank.report.training import CHEATS
+        from rerank.models.base import CHEATS
 
         inform(CHEATS)
     if found.adaptation is not None:

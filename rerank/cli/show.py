@@ -56,11 +56,17 @@ def show(
     """
     from rerank.core.errors import ConfigError
     from rerank.data.reading import checked_patterns
+    from rerank.models import describe as models
     from rerank.models.base import load_model
+    from rerank.models.describe import shown_weights
     from rerank.models.fragments import has_fragments, model_fragments
+<<<<<<< HEAD
     from rerank.models.fragments.mining import DEFAULT
     from rerank.report import models
     from rerank.report.weight_table import shown_weights
+=======
+    from rerank.models.fragments.of_model import DEFAULT
+>>>>>>> main
 
     if fragments == 0 and min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")

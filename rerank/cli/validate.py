@@ -26,13 +26,14 @@ def validate(
     rerank validate train.txt
     """
     from rerank.core.errors import FormatError
-    from rerank.report import contents as report
+    from rerank.data.describe import Contents
+    from rerank.formats.sources import validate as validate_data
 
     try:
-        contents = report.validate(data, reading=reading)
+        contents = validate_data(data, reading=reading)
         lines = contents.lines()
     except FormatError as error:
-        contents, lines = report.Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(as_, lambda: lines, contents.as_json, lambda: [contents.sheet()])
+        contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
+    write(as_, lambda: lines, contents.as_json, contents.sheets)
     if contents.faults:
         raise typer.Exit(EXIT_NO)

@@ -79,9 +79,6 @@ def weigh_lists(
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    from rerank.core.tables.sheet import facts_sheet
-    from rerank.core.tables.text import facts
-    from rerank.report.list_weights import weighing_facts
     from rerank.training import list_weights
     from rerank.training.config import settings_of
 
@@ -90,5 +87,4 @@ def weigh_lists(
     found = list_weights.weigh_lists(
         train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
     )
-    rows = weighing_facts(found)
-    write(as_, lambda: facts(rows), found.as_json, lambda: [facts_sheet(rows)])
+    write(as_, found.lines, found.as_json, lambda: found.sheets()[:1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
 from types import ModuleType
@@ -38,7 +37,7 @@ class LazyPackage(ModuleType):
 def attach_stub(package: str) -> None:
     """Offer the names that the stub ``__init__.pyi`` of a package imports; each is imported at its first use.
 
-    The stub, which type checkers read, is the only list of these names.
+    The stub, which type checkers read, is the only list of these names; it has one import on each line.
 
     Parameters
     ----------
@@ -48,14 +47,10 @@ def attach_stub(package: str) -> None:
     module = sys.modules[package]
     assert module.__file__ is not None
     with open(f"{module.__file__}i", encoding="utf-8") as stub:
-        tree = ast.parse(stub.read())
+        lines = [line.split() for line in stub if line.startswith("from ")]  # from M import X as Y
     homes = {
-        alias.asname or alias.name: (
-            (f"{package}.{alias.name}", "") if node.module == package else (node.module or "", alias.name)
-        )
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
+        words[-1]: (f"{package}.{words[3]}", "") if words[1] == package else (words[1], words[3])
+        for words in lines
     }
     module.__dict__["_homes"] = homes
     module.__dict__["__all__"] = sorted(homes)

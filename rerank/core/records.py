@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -40,7 +39,7 @@ class Record(Declared):
     def __init__(self, /, **given: Any) -> None:
         faults = self._fill(given)
         if faults:
-            raise DataError(textwrap.shorten(faults[0], 200))
+            raise DataError(_short(faults[0]))
         self.check_values()
 
     @classmethod
@@ -77,7 +76,7 @@ class Record(Declared):
         """
         found, faults = checked("", _as_tuples(value), cls, {}, strict=True)
         if faults:
-            raise DataError(textwrap.shorten(faults[0], 200))
+            raise DataError(_short(faults[0]))
         record: Self = found
         return record
 
@@ -85,6 +84,12 @@ class Record(Declared):
 def fact(default: Any = ..., **usage: Any) -> Any:
     """Return a field of a record that has limits, or another name in JSON (``key``); see ``setting``."""
     return Field(default, **usage)
+
+
+def _short(line: str) -> str:
+    from textwrap import shorten
+
+    return shorten(line, 200)
 
 
 def read_json(text: bytes) -> Any:

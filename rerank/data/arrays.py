@@ -7,6 +7,7 @@ among numbers, and None among ids and texts.
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Iterable
 from decimal import Decimal
@@ -19,7 +20,6 @@ from rerank.core.errors import DataError
 from rerank.core.types import AnyArray
 
 _REAL = (bool, int, float, Decimal, Fraction, np.bool_, np.integer, np.floating)
-_MASKED = np.ma.core.MaskedConstant
 _NA = ("NAType", "NaTType")  # of pandas, which is not imported
 _WITH_NAN = (float, np.floating, Decimal, np.datetime64, np.timedelta64)
 
@@ -33,7 +33,12 @@ def is_missing(value: Any) -> bool:
 
 def _is_absent(kind: type) -> bool:
     """Whether every value of a type is missing."""
-    return kind is type(None) or issubclass(kind, _MASKED) or kind.__name__ in _NA
+    return kind is type(None) or kind.__name__ == "MaskedConstant" or kind.__name__ in _NA
+
+
+def is_masked(values: Any) -> bool:
+    """Return whether values are a masked array; numpy.ma, which takes long to import, is there if one is."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
 
 
 def real_array(values: Any, what: str) -> AnyArray:
@@ -45,7 +50,7 @@ def real_array(values: Any, what: str) -> AnyArray:
     what : the name of the values in messages.
     """
     dtype = getattr(values, "dtype", None)
-    if isinstance(values, np.ma.MaskedArray):
+    if is_masked(values):
         gone = np.ma.getmaskarray(values)
         if values.dtype == object:
             objects = values.data.copy()
@@ -107,7 +112,7 @@ def _stacked(values: Any, what: str) -> AnyArray:
 
 def _is_array(kind: type) -> bool:
     """Whether values of a type are arrays that may mark missing values: all but plain ones of numpy."""
-    plain = kind is np.ndarray or issubclass(kind, np.generic | _MASKED)
+    plain = kind is np.ndarray or issubclass(kind, np.generic) or kind.__name__ == "MaskedConstant"
     return hasattr(kind, "__array__") and not plain
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 
@@ -15,13 +14,22 @@ from rerank.core.files.read import read_bytes, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats, Index, Ints, Mask
-from rerank.data.columns.class_sets import EXPECTED, HOW_READ, REJECT, class_sets, plain_number
+from rerank.data.columns.class_sets import (
+    EXPECTED,
+    HOW_READ,
+    REJECT,
+    class_sets,
+    coder,
+    ordered_names,
+    plain_number,
+)
 from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 
 _LARGEST = 1e300  # of values, so that differences and their sums are finite
+_CELL_BYTES = 40  # of a candidate class: label, scores, name
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,30 +116,6 @@ def class_values(names: Sequence[str]) -> Floats:
 def example_of(lists: CandidateLists, item: int) -> str:
     """Return how messages name an item: as an example by the caller's row, from 1."""
     return f"example {(item if lists.rows is None else int(lists.rows[item])) + 1}"
-
-
-def ordered_names(given: Iterable[str]) -> tuple[str, ...]:
-    """Return class names in their order: by value if all are numbers, which are one if equal, or as text."""
-    names = set(given)
-    numbers = {plain_number(name) for name in names}
-    if None in numbers:
-        return tuple(sorted(names))
-    return tuple(sorted((number for number in numbers if number is not None), key=Decimal))
-
-
-def coder(names: Sequence[str]) -> Callable[[str], int | None]:
-    """Return the function from a class name to its place among ``names``, None for an unknown one.
-
-    If all of ``names`` are numbers, names are compared as numbers.
-    """
-    plain = [plain_number(name) for name in names]
-    if None in plain:
-        return {name: code for code, name in enumerate(names)}.get
-    codes = {number: code for code, number in enumerate(plain)}
-    return lambda name: codes.get(plain_number(name) or name)
-
-
-_CELL_BYTES = 40  # of a candidate class: label, scores, name
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import number
-from rerank.core.types import Floats, Index, Mask
+from rerank.core.types import Floats, Index, Mask, NDArray
 from rerank.data.columns.offsets import places_of
 from rerank.data.lists import CandidateLists
 from rerank.native.data import _order
@@ -51,7 +50,7 @@ def rises(offsets: Index, places: Floats, scores: Floats) -> tuple[Mask, Mask]:
 _LARGEST = np.finfo(np.float64).max
 
 
-def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
+def first_largest(values: NDArray[np.floating], offsets: Index) -> Index:
     """Return the place of the largest value of each segment, the first on ties: int64 (n_segments).
 
     values : (n), without NaN.

@@ -11,14 +11,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import number
-from rerank.core.types import Index
+from rerank.core.types import Index, NDArray
 from rerank.data.lists import CandidateLists
 
-Key = Sequence[Hashable] | npt.NDArray[np.generic]
+Key = Sequence[Hashable] | NDArray[np.generic]
 
 
 class Fold(NamedTuple):

@@ -20,8 +20,6 @@ from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 
-_SAMPLE = 256
-
 Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 
@@ -106,34 +104,6 @@ def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None 
     else:
         labels = _SCHEMES[quantiser.scheme](lists, lists.labels, quantiser.value)
     return lists.replace_labels(np.where(np.isnan(lists.labels), np.nan, labels))
-
-
-def label_copies(lists: CandidateLists) -> list[str]:
-    """Return the names of features that are the label, perhaps scaled: a model of them learns nothing else.
-
-    Labels of one value, or of fewer than ten judged items, have none.
-    """
-    if lists.labels is None:
-        return []
-    judged = np.flatnonzero(~np.isnan(lists.labels))
-    labels = lists.labels[judged]
-    if len(judged) < 10 or labels.min() == labels.max():
-        return []
-    ends = judged[[int(np.argmin(labels)), int(np.argmax(labels))]]
-    share = (lists.labels - labels.min()) / (labels.max() - labels.min())
-    low, high = lists.features.take(ends).to_dense().astype(np.float64)
-    step = high - low
-
-    def fits(column: Floats, items: Index, j: int) -> bool:
-        line = low[j] + step[j] * share[items]
-        return bool(np.allclose(column, line, rtol=1e-9, atol=1e-9 * abs(step[j])))
-
-    some = np.unique([*ends, *judged[:: max(len(judged) // _SAMPLE, 1)]])
-    sample = lists.features.take(some)
-    suspects = np.flatnonzero(np.isfinite(step) & (step != 0)).tolist()
-    suspects = [j for j in suspects if fits(sample.column(j), some, j)]
-    names = lists.names()
-    return [names[j] for j in suspects if fits(lists.features.column(j)[judged], judged, j)]
 
 
 def _best(lists: CandidateLists, labels: Floats, _: float) -> Floats:

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import frame_of
-from rerank.core.tables.display import Text, html_of, summary_of
-from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
+from rerank.core.tables.display import Text, sheets_text
+from rerank.core.types import AnyArray, ArrayLike, Counts, Floats, Index, Mask
 from rerank.data import array_inputs as given
 from rerank.data import frames, views
-from rerank.data.arrays import real_array, without_missing
+from rerank.data.arrays import is_masked, real_array, without_missing
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import Ragged, grouped, offsets_of, places_of, renumbered
 from rerank.data.columns.schema import TREE, check_lists, per_feature, per_item, per_list, taken
@@ -128,7 +127,7 @@ class CandidateLists:
 
     def __post_init__(self) -> None:
         for name in ("labels", "base_scores", "first_best", "run_scores"):
-            if isinstance(getattr(self, name), np.ma.MaskedArray):
+            if is_masked(getattr(self, name)):
                 object.__setattr__(self, name, real_array(getattr(self, name), name))
         try:
             check_lists(self)
@@ -362,11 +361,15 @@ class CandidateLists:
         return f"CandidateLists({size})"
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        from rerank.data.describe import first_items
+
+        return sheets_text([first_items(self)], "html")
 
     def summary(self) -> Text:
         """Return counts of lists, items, features and labels, and oddities, as ``rerank validate`` does."""
-        return summary_of(self)
+        from rerank.data.describe import describe
+
+        return describe(self).summary()
 
     @property
     def lengths(self) -> Index:
@@ -556,7 +559,7 @@ class CandidateLists:
         list_ids = StringColumn.from_strings(numbers)
         return self._taken(offsets, items, self.list_index[firsts], rows=rows, list_ids=list_ids)
 
-    def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
+    def subset(self, chosen: ArrayLike) -> CandidateLists:
         """Return the lists at ``chosen`` (indices or a mask over lists), in that order.
 
         The caller's rows of the subset are those of its lists, in the order that they have here, renumbered;

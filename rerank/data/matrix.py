@@ -13,7 +13,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, Floats, Index, Ints, Mask
-from rerank.data.arrays import real_array
+from rerank.data.arrays import is_masked, real_array
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
 from rerank.data.npy import row_blocks, taken
 from rerank.native.data import _matrix
@@ -445,7 +445,7 @@ class Dense(Features):
         return self.values.dtype
 
     def check(self, nan_allowed: bool) -> bool:
-        if isinstance(self.values, np.ma.MaskedArray):
+        if is_masked(self.values):
             raise DataError("dense features are a masked array, expected NaN for missing values")
         if self.values.ndim != 2 or not self.values.flags.c_contiguous:
             raise DataError("dense features must be a C-contiguous (n_items, n_features) array")

@@ -10,7 +10,6 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
-from rerank.core.tables.display import html_of
 from rerank.core.types import Floats, Index
 from rerank.data.arrays import without_missing
 from rerank.data.matrix import Dense, Features
@@ -164,7 +163,7 @@ class CandidateList(Sequence[Candidate]):
         return "\n  ".join([f"CandidateList {self.id!r} of {self._length}:", *texts, *more])
 
     def _repr_html_(self) -> str:
-        return html_of(self.lists)
+        return str(self.lists._repr_html_())
 
     def _part(self, values: Floats | None) -> Floats | None:
         return None if values is None else values[self._first : self._first + self._length]

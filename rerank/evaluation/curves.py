@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.results import FIRST_BEST, Results
@@ -85,7 +84,7 @@ def by_depth(results: Results, metric: str, systems: Sequence[str]) -> Depths | 
     )
 
 
-def mean_of_folds(values: Sequence[npt.ArrayLike]) -> Floats:
+def mean_of_folds(values: Sequence[ArrayLike]) -> Floats:
     """Return the mean over folds of values (n_folds, ...), without folds that have none; NaN if none has."""
     table = np.asarray(values, dtype=np.float64)
     counted = table[~np.isnan(table).any(axis=tuple(range(1, table.ndim)))]

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TextIO, TypeAlias
 
-import numpy.typing as npt
-
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
@@ -17,6 +15,7 @@ from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.tables.text import WIDTH, drawn, room, sheet_tables, show
 from rerank.core.tables.text import Part as Drawn
 from rerank.core.text import count
+from rerank.core.types import ArrayLike
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import check_apart
@@ -267,7 +266,7 @@ def judge(
 
 
 def judge_systems(
-    lists: CandidateLists, systems: Mapping[str, npt.ArrayLike], judging: Judging, **settings: Any
+    lists: CandidateLists, systems: Mapping[str, ArrayLike], judging: Judging, **settings: Any
 ) -> Judged:
     """Judge systems on one set of lists.
 
@@ -289,7 +288,7 @@ def judge_systems(
     return judge((part,), runs, judging, **settings)
 
 
-def _checked(system: str, scores: npt.ArrayLike, n_items: int, where: str = "") -> Scores:
+def _checked(system: str, scores: ArrayLike, n_items: int, where: str = "") -> Scores:
     """Scores as a vector of numbers; DataError with the system's name if they do not fit."""
     try:
         return checked_scores(scores, n_items, partial=True)
@@ -377,7 +376,7 @@ class Values(dict[str, float], Display):
     __repr__ = dict.__repr__
 
 
-def values_of(lists: CandidateLists, scores: npt.ArrayLike, judging: Judging) -> Values:
+def values_of(lists: CandidateLists, scores: ArrayLike, judging: Judging) -> Values:
     """Return the metrics of one ranking, by their names as typed; NaN if no list counts.
 
     Parameters

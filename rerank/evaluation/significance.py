@@ -11,12 +11,11 @@ import warnings
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
-from rerank.core.types import Floats, Ints
+from rerank.core.types import ArrayLike, Floats, Ints
 from rerank.native.evaluation import _resample
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.
@@ -143,7 +142,7 @@ def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
+def bootstrap_p(sampled_a: ArrayLike, sampled_b: ArrayLike, difference: float) -> float | None:
     """Return the two-sided p-value of the paired bootstrap, by shifting.
 
     It is (#{|d_b − mean(d)| >= |difference|} + 1) / (B + 1) over the differences d_b of B resampled values,
@@ -166,7 +165,7 @@ def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: 
     return _p(d - d.mean() if len(d) else d, difference)
 
 
-def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
+def randomisation_p(sampled_a: ArrayLike, sampled_b: ArrayLike, difference: float) -> float | None:
     """Return the two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1).
 
     Parameters
@@ -179,7 +178,7 @@ def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, differen
     return _p(_differences(sampled_a, sampled_b), difference)
 
 
-def _differences(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike) -> Floats:
+def _differences(sampled_a: ArrayLike, sampled_b: ArrayLike) -> Floats:
     """The differences of two systems that are numbers."""
     d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
     return d[np.isfinite(d)]
@@ -194,7 +193,7 @@ def _p(sampled: Floats, difference: float) -> float | None:
     return (int(np.count_nonzero(np.abs(sampled) >= bound)) + 1) / (len(sampled) + 1)
 
 
-def wilcoxon_p(differences: npt.ArrayLike) -> float | None:
+def wilcoxon_p(differences: ArrayLike) -> float | None:
     """Return the two-sided p-value of Wilcoxon's signed-rank test (zeros dropped); 1 if all are zero."""
     d = _rounded(differences)
     if len(d) == 0:
@@ -229,7 +228,7 @@ def _exact_wilcoxon_p(differences: Floats) -> float:
     return int(counts[smaller <= observed].sum()) / 2 ** len(ranks)
 
 
-def paired_t_p(differences: npt.ArrayLike) -> float | None:
+def paired_t_p(differences: ArrayLike) -> float | None:
     """Return the two-sided p-value of the paired t-test; 1 if all are zero, None for fewer than two lists."""
     d = _rounded(differences)
     if len(d) < 2:
@@ -243,7 +242,7 @@ def paired_t_p(differences: npt.ArrayLike) -> float | None:
     return float(stats.ttest_1samp(d, 0.0).pvalue)
 
 
-def _rounded(differences: npt.ArrayLike) -> Floats:
+def _rounded(differences: ArrayLike) -> Floats:
     """Differences that are numbers, rounded so that noise breaks no ties among them."""
     d = np.asarray(differences, dtype=np.float64)
     return np.round(d[np.isfinite(d)], 12) + 0.0

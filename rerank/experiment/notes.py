@@ -62,7 +62,7 @@ def note_systems(
     from rerank.metrics.selecting import SelectingMetric
 
     if lists.item_ids is not None:
-        from rerank.report.contents import doubled_ids
+        from rerank.data.describe import doubled_ids
 
         for text in doubled_ids(lists):
             note(f"{lists.source}: {text}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.records import Number, Record, fact
+from rerank.core.types import ArrayLike
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse_all, prepare_all
@@ -103,7 +103,7 @@ def _changes(found: Adaptation, test: CandidateLists, metrics: Sequence[str]) ->
     return dict(sorted(changes.items()))
 
 
-def _mean(values: npt.ArrayLike) -> float:
+def _mean(values: ArrayLike) -> float:
     """The mean of the values that are not NaN; NaN if all are."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]

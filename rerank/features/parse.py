@@ -31,14 +31,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.memory import available, size
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import Settings, setting
 from rerank.core.text import count
-from rerank.core.types import Index, Ints
+from rerank.core.types import Index, Ints, NDArray
 from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
@@ -50,7 +49,7 @@ from rerank.native.features._treefeatures import Trees, hash_strings
 from rerank.native.features._treefeatures_names import spell
 from rerank.native.features._treefeatures_sets import Columns, Counts
 
-Words = npt.NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 # In the order of the kernel's numbers; those up to trigram have a second pass.
 TYPES = (
@@ -119,7 +118,7 @@ class ParseFeatures:
     settings: ParseSettings
     names: StringColumn
     keys: Words
-    types: npt.NDArray[np.int8]
+    types: NDArray[np.int8]
     sentences: Ints
     seen: Index
 

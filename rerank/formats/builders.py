@@ -7,12 +7,11 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError, FormatError, RerankError
 from rerank.core.files import read as files
 from rerank.core.memory import SMALL, require
-from rerank.core.types import AnyArray, Bytes, Index
+from rerank.core.types import AnyArray, Bytes, DTypeLike, Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -85,7 +84,7 @@ class Rows:
     width : int, optional
     """
 
-    def __init__(self, what: str, dtype: npt.DTypeLike, width: int | None = None) -> None:
+    def __init__(self, what: str, dtype: DTypeLike, width: int | None = None) -> None:
         self._what = what
         self._shape: tuple[int, ...] = () if width is None else (width,)
         self._dtype = np.dtype(dtype)

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.core.text import count
-from rerank.core.types import Bytes, Floats, Index
+from rerank.core.types import Bytes, Floats, Index, NDArray
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -126,7 +125,7 @@ def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) 
     return False
 
 
-def empty_dense(n_items: int, n_features: int, dtype: str, source: str) -> npt.NDArray[Any]:
+def empty_dense(n_items: int, n_features: int, dtype: str, source: str) -> NDArray[Any]:
     """Return an uninitialised array (n_items, n_features); raises RerankError if memory does not suffice."""
     require_dense(n_items, n_features, np.dtype(dtype))
     try:
@@ -218,7 +217,7 @@ def refuse_equal_ids(lists: CandidateLists, name: str, path: str) -> None:
         )
 
 
-def contains(column: StringColumn, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def contains(column: StringColumn, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return whether each string contains a byte that is marked: bool (n)."""
     before = offsets_of(marked)
     return before[column.offsets[1:]] > before[column.offsets[:-1]]

@@ -162,7 +162,11 @@ class _Reader:
             self._add({j: batch.column(batch.schema.get_field_index(self.names[j])) for j in wanted})
         if self.at < self.n_rows:
             raise FormatError(self.source, None, f"{self.at:,} rows", f"{self.n_rows:,}, as its end says")
-        self._check_missing()
+        if self.empty and self.options.missing is None:
+            j = min(self.empty, key=self.empty.__getitem__)
+            others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
+            found = f"a missing value in column {quoted(self.names[j])}{others}"
+            raise FormatError(self.source, self.empty[j], found, f"a number ({NULLS} accepts missing values)")
         kept = set(self.features)
         left = [quoted(self.names[j]) for j in roles.features if j not in kept]
         note_left_out(self.source, left + roles.left)
@@ -174,7 +178,14 @@ class _Reader:
         by_item: dict[str, Any] = {
             name: None if j is None else self.strings[j].column() for name, j in texts.items()
         }
-        by_item["classes"] = self._classes() if self.options.classes else None
+        if roles.label is not None and self.options.classes:
+            texts_of_classes = self.strings[roles.label].column()
+            by_item["classes"] = class_column(
+                texts_of_classes,
+                lambda row, found: FormatError(
+                    self.source, row + 1, found, EXPECTED.removeprefix("expected ")
+                ),
+            )
         by_item["features"] = features.compressed() if self.options.layout == "sparse" else features
         return CandidateLists(
             offsets,
@@ -263,24 +274,6 @@ class _Reader:
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         for row, end in zip(starts.tolist(), [*starts[1:].tolist(), len(codes)], strict=True):
             self.grouping.add(names[codes[row]], start + row + 1, end - row)
-
-    def _classes(self) -> StringColumn | None:
-        """The classes in the label's column; raises FormatError if a cell is not a set of classes."""
-        j = self.roles.label
-
-        def fault(row: int, found: str) -> FormatError:
-            return FormatError(self.source, row + 1, found, EXPECTED.removeprefix("expected "))
-
-        return None if j is None else class_column(self.strings[j].column(), fault)
-
-    def _check_missing(self) -> None:
-        """Raise FormatError at the first null of a feature if nothing accepts it."""
-        if not self.empty or self.options.missing is not None:
-            return
-        j = min(self.empty, key=self.empty.__getitem__)
-        others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
-        found = f"a missing value in column {quoted(self.names[j])}{others}"
-        raise FormatError(self.source, self.empty[j], found, f"a number ({NULLS} accepts missing values)")
 
 
 _VALUES, _LEAST = 1 << 23, 1 << 12  # features' values of a row group, and its rows at least

@@ -46,38 +46,6 @@ class Lines:
         return FormatError(self.source, int(self.numbers[line]), found, expected)
 
 
-def read_parses(path: str, options: ReadOptions) -> CandidateLists:
-    """Return the lists of a file; raises FormatError, with the line, at the first fault of a kind."""
-    lines = _scanned(path)
-    has_gold = _check_blocks(lines)
-    lengths = np.diff(lines.starts, append=len(lines.numbers)) - has_gold
-    kept = lengths > 0
-    ids = None if options.ids is None else _ids(options.ids, len(kept), lines.source)
-    if not kept.all():
-        _note_empty(lines, kept, options.strict)
-    items, firsts = np.flatnonzero(~lines.is_gold), lines.starts[kept]
-    # The gold trees that are left out are read too, so that one that is cut off is reported.
-    gold, trees = _forests(lines, TreeReader(options.strip), lines.starts if has_gold else None, items)
-    offsets = offsets_of(lengths[kept])
-    if gold is not None:
-        gold = gold if kept.all() else gold.take(np.flatnonzero(kept))
-        _check_words(lines, trees, gold, offsets, (items, firsts))
-    _note_missing(lines, items[trees.lengths() == 0])
-    scores = lines.values[items]
-    return CandidateLists(
-        offsets,
-        Dense(scores[:, None].copy()),
-        base_scores=scores,
-        first_best=-np.arange(len(items), dtype=np.float64),
-        list_ids=None if ids is None else ids.take(np.flatnonzero(kept)),
-        feature_names=["logprob"],
-        texts=trees.to_strings(),
-        trees=trees,
-        gold=gold,
-        source=lines.source,
-    )
-
-
 def _scanned(path: str) -> Lines:
     """The lines of a file; raises FormatError at one that is neither empty, nor gold, nor a parse."""
     source, data = shown(path), read_bytes(path)
@@ -132,15 +100,6 @@ def _note_missing(lines: Lines, missing: Index) -> None:
         return
     what = "parse is missing; it counts" if len(missing) == 1 else "parses are missing; they count"
     note(f"{lines.source}: {len(missing)} {what} as wrong (from line {lines.numbers[missing[0]]})")
-
-
-def _note_empty(lines: Lines, kept: Mask, strict: bool) -> None:
-    """Warn about blocks without a parse; raises FormatError under ``strict``, or if no block has any."""
-    first = int(lines.starts[np.argmax(~kept)])
-    if strict or not kept.any():
-        raise lines.fault(first, "a gold tree without a parse", "parses of the sentence, one per line")
-    n = count(int(np.count_nonzero(~kept)), "sentence")
-    note(f"{lines.source}: {n} without a parse left out (from line {lines.numbers[first]})")
 
 
 def _ids(path: str, n_blocks: int, source: str) -> StringColumn:
@@ -241,7 +200,40 @@ class Parses(Format):
         return _BLOCK.match(head) is not None
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return read_parses(path, options)
+        lines = _scanned(path)
+        has_gold = _check_blocks(lines)
+        lengths = np.diff(lines.starts, append=len(lines.numbers)) - has_gold
+        kept = lengths > 0
+        ids = None if options.ids is None else _ids(options.ids, len(kept), lines.source)
+        if not kept.all():
+            first = int(lines.starts[np.argmax(~kept)])
+            if options.strict or not kept.any():
+                raise lines.fault(
+                    first, "a gold tree without a parse", "parses of the sentence, one per line"
+                )
+            n = count(int(np.count_nonzero(~kept)), "sentence")
+            note(f"{lines.source}: {n} without a parse left out (from line {lines.numbers[first]})")
+        items, firsts = np.flatnonzero(~lines.is_gold), lines.starts[kept]
+        # The gold trees that are left out are read too, so that one that is cut off is reported.
+        gold, trees = _forests(lines, TreeReader(options.strip), lines.starts if has_gold else None, items)
+        offsets = offsets_of(lengths[kept])
+        if gold is not None:
+            gold = gold if kept.all() else gold.take(np.flatnonzero(kept))
+            _check_words(lines, trees, gold, offsets, (items, firsts))
+        _note_missing(lines, items[trees.lengths() == 0])
+        scores = lines.values[items]
+        return CandidateLists(
+            offsets,
+            Dense(scores[:, None].copy()),
+            base_scores=scores,
+            first_best=-np.arange(len(items), dtype=np.float64),
+            list_ids=None if ids is None else ids.take(np.flatnonzero(kept)),
+            feature_names=["logprob"],
+            texts=trees.to_strings(),
+            trees=trees,
+            gold=gold,
+            source=lines.source,
+        )
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         if lists.trees is None:

@@ -18,6 +18,7 @@ from rerank.core.files.write import check_target, transaction
 from rerank.core.text import count
 from rerank.data.arrays import cells, is_nested, kind_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.describe import Contents, describe
 from rerank.data.frames import is_frame, refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
@@ -284,3 +285,34 @@ def as_lists(
             raise DataError("group, qid and refs are for plain sequences, found a file or a data frame")
         return read_lists(data, reading)
     return lists_of(data, group=group, qid=qid, refs=refs)
+
+
+def validate(data: Data, *, reading: Reading | None = None) -> Contents:
+    """Return what lists hold: counts, labels, oddities, and faults that break other tools.
+
+    Parameters
+    ----------
+    data : CandidateLists, a file or a data frame.
+    reading : how a file is read.
+
+    Returns
+    -------
+    Contents
+        With ``facts``, ``oddities`` and ``faults``.
+
+    Raises
+    ------
+    RerankError
+        If a file or a frame holds no lists; FormatError with the line if the file does not follow its format.
+
+    Examples
+    --------
+    >>> import rerank
+    >>> rerank.validate(rerank.CandidateLists.from_arrays([[1.0], [2.0]], [0, 1], group=[2]))
+    lists     1, of 2 to 2 items, median 2
+    items     2
+    features  1, dense float64
+    labels    0 × 1, 1 × 1
+    ids       none
+    """
+    return describe(read_judged(data, reading))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import FitError
-from rerank.core.types import Floats
+from rerank.core.types import Floats, NDArray
 from rerank.data.base_scores import base_column
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
@@ -154,7 +153,7 @@ def _sum_of_squares(X: Floats) -> Floats:
     return total[0]
 
 
-def _within(values: npt.NDArray[np.floating], lists: CandidateLists) -> Floats:
+def _within(values: NDArray[np.floating], lists: CandidateLists) -> Floats:
     """Values (n_items, k) minus their means in each list, in one new array."""
     out = np.empty(values.shape)
     offsets, lengths, first = lists.offsets, lists.lengths, 0

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import setting
+from rerank.core.types import ArrayLike
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm
@@ -82,7 +82,7 @@ def bleu_statistics(texts: StringColumn, references: tuple[StringColumn, ...], o
     return out
 
 
-def bleu(sums: npt.ArrayLike, smooth: str = "exp", value: float | None = None) -> Floats | float:
+def bleu(sums: ArrayLike, smooth: str = "exp", value: float | None = None) -> Floats | float:
     """Return corpus BLEU, 0 to 100, of summed statistics (..., 10), as sacrebleu's ``compute_bleu`` does.
 
     It is BP · exp(¼ Σ ln p_n), and zero if an order has no n-gram at all or nothing matches.
@@ -124,7 +124,7 @@ def bleu(sums: npt.ArrayLike, smooth: str = "exp", value: float | None = None) -
     return out if out.ndim else float(out)
 
 
-def from_precisions(precisions: npt.ArrayLike, length: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+def from_precisions(precisions: ArrayLike, length: ArrayLike, reference: ArrayLike) -> Floats:
     """Return BLEU, 0 to 100, of n-gram precisions in percent (..., orders) > 0 and the two lengths (...)."""
     length, reference = np.asarray(length, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     ratio = np.divide(reference, length, out=np.ones_like(length), where=length > 0)

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Mask
+from rerank.core.types import ArrayLike, Floats, Mask
 from rerank.data.classes import class_values
 from rerank.data.judge import labels_of
 from rerank.data.lists import CandidateLists
@@ -47,7 +46,7 @@ class ClassSets(Stage):
             raise DataError(f"{lists.source}: lists of different classes, expected all classes in each")
         self.has: Mask = labels.reshape(-1, m) > 0
 
-    def place(self, scores: npt.ArrayLike) -> PredictedSets:
+    def place(self, scores: ArrayLike) -> PredictedSets:
         values = checked_scores(scores, self.lists.n_items).reshape(self.has.shape)
         return PredictedSets(values > 0, np.all(values < 0, axis=1))
 

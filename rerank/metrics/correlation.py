@@ -17,11 +17,10 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import labels_of, value_of
 from rerank.data.lists import CandidateLists
@@ -42,7 +41,7 @@ class Pairs(Stage):
         """The pairs of each list, int64 (n_lists)."""
         return self._concordance.n_pairs
 
-    def place(self, scores: npt.ArrayLike) -> Floats:
+    def place(self, scores: ArrayLike) -> Floats:
         """Return the pairs in the right order, a tie counting one half: float64 (n_lists).
 
         Items that were not returned (NaN) are tied below the others.
@@ -186,7 +185,7 @@ class Agreement(Stage):
         self.offsets = offsets_of(np.bincount(self.index, minlength=lists.n_lists))
         self.labels = Ranked.of(labels[self.items], self.offsets)
 
-    def place(self, scores: npt.ArrayLike) -> Placed:
+    def place(self, scores: ArrayLike) -> Placed:
         """Return the scores placed; NaN = the item was not returned."""
         values = checked_scores(scores, self.lists.n_items, partial=True)
         return Placed(self, ranked_last(values), values.astype(np.float64, copy=False))

@@ -9,16 +9,15 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.core.errors import DataError
-from rerank.core.types import Floats, Mask
+from rerank.core.types import ArrayLike, Floats, Mask, NDArray
 from rerank.data.arrays import cells, is_nested, kind_of, real_array
 from rerank.data.judge import mean_from_sums
 from rerank.data.lists import CandidateLists
 
-Scores: TypeAlias = Floats | npt.NDArray[np.float32]
+Scores: TypeAlias = Floats | NDArray[np.float32]
 
 
 class Stage(ABC):
@@ -28,7 +27,7 @@ class Stage(ABC):
         self.lists = lists
 
     @abstractmethod
-    def place(self, scores: npt.ArrayLike) -> Any:
+    def place(self, scores: ArrayLike) -> Any:
         """Return how ``scores`` (n_items, larger is better) rank the lists.
 
         An item with the score NaN was not returned. A stage that knows no such items refuses it.
@@ -81,7 +80,7 @@ class ReportJudge(ABC):
     def oracle(self) -> float:
         """Return the best value that any order reaches."""
 
-    def per_list(self, scores: npt.ArrayLike) -> Floats:
+    def per_list(self, scores: ArrayLike) -> Floats:
         """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k).
 
         Raises DataError if a score is NaN: those of a system that did not return every item are for
@@ -99,7 +98,7 @@ class ReportJudge(ABC):
         return None if placed is None else self.of(placed)
 
 
-def statistics(judges: Sequence[ReportJudge], scores: npt.ArrayLike) -> list[Floats]:
+def statistics(judges: Sequence[ReportJudge], scores: ArrayLike) -> list[Floats]:
     """Return ``per_list`` of every judge on the same scores; each stage places them once.
 
     An item with the score NaN was not returned by the system. It has no rank and is never chosen; a list of
@@ -128,7 +127,7 @@ def signed(*parts: str) -> str:
     return "|".join([*parts, f"version:{__version__}"])
 
 
-def by_item(lists: CandidateLists, systems: Mapping[str, npt.ArrayLike]) -> dict[str, Scores]:
+def by_item(lists: CandidateLists, systems: Mapping[str, ArrayLike]) -> dict[str, Scores]:
     """Return scores by system in the order of the items, from those in the order of the caller's rows.
 
     NaN stays: the system did not return the item.
@@ -147,7 +146,7 @@ def by_item(lists: CandidateLists, systems: Mapping[str, npt.ArrayLike]) -> dict
     return out
 
 
-def checked_scores(scores: npt.ArrayLike, n_items: int, *, partial: bool = False) -> Scores:
+def checked_scores(scores: ArrayLike, n_items: int, *, partial: bool = False) -> Scores:
     """Return scores as a contiguous float vector (n_items).
 
     - ``scores``: array_like (n_items)
@@ -163,7 +162,7 @@ def checked_scores(scores: npt.ArrayLike, n_items: int, *, partial: bool = False
     return values if values.flags.c_contiguous else values.copy()
 
 
-def _as_floats(scores: npt.ArrayLike) -> Scores:
+def _as_floats(scores: ArrayLike) -> Scores:
     return real_array(scores, "scores")
 
 

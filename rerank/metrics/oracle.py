@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value, value_of
 from rerank.data.lists import CandidateLists
@@ -35,7 +34,7 @@ class Prefix(Stage):
         self.lengths: Index = np.minimum(lists.lengths, size)
         self.offsets: Index = offsets_of(self.lengths)
 
-    def place(self, scores: npt.ArrayLike) -> Index:
+    def place(self, scores: ArrayLike) -> Index:
         """Return the first items of each list from the top down, ties in input order.
 
         They are int64 (sum of ``lengths``), those of list i at ``offsets[i]:offsets[i + 1]``. For items that

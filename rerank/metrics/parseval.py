@@ -36,11 +36,10 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
-from rerank.core.types import AnyArray, Counts, Floats, Index, Ints, Mask
+from rerank.core.types import AnyArray, Counts, Floats, Index, Ints, Mask, NDArray
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
@@ -57,7 +56,7 @@ from rerank.metrics.selecting import (
 )
 from rerank.native.metrics import _parseval
 
-Kinds = npt.NDArray[np.int8]
+Kinds = NDArray[np.int8]
 
 NAME = "PARSEVAL"
 WIDTH = 5

@@ -8,11 +8,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
-from rerank.core.types import Floats, Index, Mask
+from rerank.core.types import ArrayLike, Floats, Index, Mask
 from rerank.data.columns.offsets import Ragged, offsets_of
 from rerank.data.first_best import rises
 from rerank.data.judge import labels_of
@@ -80,7 +79,7 @@ class Relevance(Stage):
         _placement.sort_gains(offsets, values)
         return Ragged(values, offsets)
 
-    def place(self, scores: npt.ArrayLike, ties: str | None = None) -> _placement.Placement:
+    def place(self, scores: ArrayLike, ties: str | None = None) -> _placement.Placement:
         """Return where ``scores`` (n_items, larger is better) put the relevant items.
 
         An item with the score NaN was not returned: it takes no place of the others, and as many as

@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import Floats, Index
+from rerank.core.types import ArrayLike, Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import Traces
@@ -35,7 +34,7 @@ def superpositions(
     rows_a: Index,
     rows_b: Index,
     offsets: Index,
-    lengths: npt.ArrayLike,
+    lengths: ArrayLike,
     *,
     gdt: bool = True,
     tm: bool = True,

@@ -23,11 +23,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
-from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
+from rerank.core.types import AnyArray, ArrayLike, Counts, Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm, corpus_value, mean_from_sums, mean_statistics
@@ -108,7 +107,7 @@ LARGEST_COUNT = 2**31 - 1  # in 32 bits
 class Selection(Stage):
     """The stage of every selecting judge: which item of each list the scores choose."""
 
-    def place(self, scores: npt.ArrayLike) -> Index:
+    def place(self, scores: ArrayLike) -> Index:
         """Return the item with the largest score of each list, the first on ties: int64 (n_lists).
 
         It is -1 if no item of a list was returned (all scores are NaN).

@@ -23,7 +23,9 @@ from rerank.core.files.read import read_bytes, shown
 from rerank.core.files.write import atomic_write
 from rerank.core.records import Record, fact
 from rerank.core.registry import Registry
+from rerank.core.tables.data import columns_of
 from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Sheet
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats
 from rerank.data import missing
@@ -38,7 +40,7 @@ from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing
 from rerank.data.scaling import Scaling, array_forms
 from rerank.models.archive import ModelArchive, archive_of
-from rerank.models.training import Training
+from rerank.models.training import Training, plain_margin
 
 FORMAT_VERSION = 1
 _WITH_BASE = 2  # the version of files with a base weight: a release that would ignore it refuses the file
@@ -47,6 +49,7 @@ _SCALING = "scaling."  # how the names of the scaling's arrays begin
 _MISSING = "missing."  # and of those of what fills missing values
 Arrays = dict[str, AnyArray]
 CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
+CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
 
 MODELS: Registry[type[Model]]
 
@@ -207,7 +210,25 @@ class Model(Display, ABC):
 
     def training_lines(self) -> list[str]:
         """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
-        return []
+        return [CHEATS] if self.cheats else []
+
+    def sheets(self) -> list[Sheet]:
+        """Return the first weights, and what is known of the model in the notes."""
+        from rerank.models.describe import notebook_sheet
+
+        return [notebook_sheet(self)]
+
+    def frame_columns(self) -> dict[str, list[Any]]:
+        """Return the weights by feature, with their scales."""
+        from rerank.models.describe import model_records
+
+        return columns_of(model_records(self))
+
+    def lines(self) -> list[str]:
+        """Return what is known of the model and its first weights as text."""
+        from rerank.models.describe import MOST_ROWS, model_lines
+
+        return model_lines(self, MOST_ROWS)
 
     def remarks(self) -> dict[str, str]:
         """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""
@@ -357,11 +378,6 @@ def heaviest_first(names: list[str], weights: Floats) -> list[tuple[str, float]]
     """Return (name, weight) rows for ``Model.explain``: largest magnitude first, without zeros."""
     order = np.argsort(-np.abs(weights), kind="stable")
     return [(names[j], float(weights[j])) for j in order if weights[j] != 0]
-
-
-def plain_margin(margin: float | None) -> float | str | None:
-    """Return a keep margin as JSON has it, which has no infinity: "inf" instead."""
-    return "inf" if margin == math.inf else margin
 
 
 def load_model(path: str) -> Model:

@@ -14,8 +14,7 @@ from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.records import Record, read_json
 from rerank.core.types import AnyArray, Floats, Index, Mask
-from rerank.data.classes import coder
-from rerank.data.columns.class_sets import REJECT, class_set
+from rerank.data.columns.class_sets import REJECT, class_set, coder
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.npy import ArrayForm

@@ -27,6 +27,10 @@ class RawWeights:
     weights: Floats
     constant: float
 
+    def heaviest_first(self) -> list[tuple[str, float]]:
+        """Return names and weights, largest magnitude first, without zeros."""
+        return heaviest_first(self.names, self.weights)
+
 
 class Weighted(Model):
     """score(x) = w·x, with ``weights`` float64 (n_features)."""

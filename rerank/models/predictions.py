@@ -16,6 +16,7 @@ from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.metrics.relevance import resolve_ties
 
+_MOST_ROWS = 50  # at a prompt and in a notebook
 _ENDS = "\t\n"  # of cells of a table
 Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
 
@@ -64,9 +65,9 @@ class Ranking(Display):
     def __iter__(self) -> Iterator[tuple[str, str, int, float]]:
         return iter(self.rows)
 
-    def sheet(self, top: int | None = None) -> Sheet:
-        """Return the rows, or the first ones, as a table."""
-        left = len(self.rows) - len(self.rows[:top])
+    def sheets(self) -> list[Sheet]:
+        """Return the first rows as a table."""
+        left = max(len(self.rows) - _MOST_ROWS, 0)
         columns = (
             Column("list", ("list",), left=True),
             Column("item", ("item",), left=True),
@@ -74,7 +75,12 @@ class Ranking(Display):
             Column("score", ("score",), lambda score: f"{score:.6g}"),
         )
         notes = (f"... and {left} more",) * bool(left)
-        return Sheet(columns, tuple(Row(row) for row in self.rows[:top]), notes=notes)
+        return [Sheet(columns, tuple(map(Row, self.rows[:_MOST_ROWS])), notes=notes)]
+
+    def frame_columns(self) -> dict[str, Any]:
+        """Return all rows by column."""
+        names = ("list", "item", "rank", "score")
+        return {name: [row[j] for row in self.rows] for j, name in enumerate(names)}
 
 
 def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:

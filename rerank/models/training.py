@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -494,3 +495,8 @@ class Training(Record):
         plain = super().as_json()
         whole = {name: plain.get(name, {}) for name in self.fields}
         return {name: value for name, value in whole.items() if value != {} or name not in LATER}
+
+
+def plain_margin(margin: float | None) -> float | str | None:
+    """Return a keep margin as JSON has it, which has no infinity: "inf" instead."""
+    return "inf" if margin == math.inf else margin

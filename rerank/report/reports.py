@@ -19,7 +19,7 @@ from rerank.evaluation import sheets
 from rerank.evaluation.judged import Judged
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.results import Results, plain
-from rerank.report.training import number
+from rerank.models.describe_training import number
 
 PER_LIST = ("set", "fold", "list", "system", "metric", "value")
 

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import Floats, Ints
+from rerank.core.types import ArrayLike, Floats, Ints
 from rerank.data.arrays import real_array
 from rerank.native.similarity import _assignment
 
@@ -34,7 +33,7 @@ class Assignment:
     column_duals: Floats
 
 
-def assign(costs: npt.ArrayLike, maximize: bool = False) -> Ints:
+def assign(costs: ArrayLike, maximize: bool = False) -> Ints:
     """Return the column of each row at the least total cost, or at the largest total profit.
 
     Parameters
@@ -70,9 +69,7 @@ def assign(costs: npt.ArrayLike, maximize: bool = False) -> Ints:
     return _assigned(batch, shape, maximize, None)[0].reshape(shape[:-1])
 
 
-def assign_with_duals(
-    costs: npt.ArrayLike, maximize: bool = False, start: npt.ArrayLike | None = None
-) -> Assignment:
+def assign_with_duals(costs: ArrayLike, maximize: bool = False, start: ArrayLike | None = None) -> Assignment:
     """Return what ``assign`` returns, with the duals.
 
     Parameters
@@ -115,7 +112,7 @@ def assign_with_duals(
     return Assignment(columns.reshape(shape[:-1]), rows.reshape(shape[:-1]), cols.reshape(*shape[:-2], m))
 
 
-def _batch_of(costs: npt.ArrayLike, maximize: bool) -> tuple[Floats, tuple[int, ...]]:
+def _batch_of(costs: ArrayLike, maximize: bool) -> tuple[Floats, tuple[int, ...]]:
     """The checked costs as (b, n, m), and their own shape."""
     values = np.ascontiguousarray(real_array(costs, "costs"), dtype=np.float64)
     if values.ndim < 2:

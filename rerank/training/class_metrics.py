@@ -10,7 +10,8 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.text import count, some
 from rerank.core.types import Floats
-from rerank.data.classes import ClassLabels, class_lists, coder, example_of
+from rerank.data.classes import ClassLabels, class_lists, example_of
+from rerank.data.columns.class_sets import coder
 from rerank.data.judge import Metric, PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import Learner

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from rerank.core.errors import ConfigError
 from rerank.core.files.write import write_lines
+from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Sheet, facts_sheet, table_of
+from rerank.core.tables.text import facts
+from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.core.workers import parallel
 from rerank.data.lists import without_labels
 from rerank.data.overlap import note_shared
@@ -15,11 +23,105 @@ from rerank.data.reading import OF_JUDGED, Reading
 from rerank.data.scaling import AUTO, fit_scaling
 from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of, is_path, read_lists
 from rerank.formats.weights import list_weight_lines
-from rerank.report.list_weights import ListWeights
 from rerank.training.prepare import scaling_for
 from rerank.training.side_inputs import SideInputs
 from rerank.transductive.list_weighting import ListImportanceWeighting
 from rerank.transductive.weighting.lists import ListWeighting
+
+_MOST_ROWS = 50  # in a notebook
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListWeights(Display):
+    """A weight for each training list, and how it was found.
+
+    Attributes
+    ----------
+    weights : float64 (n_lists)
+        Of mean 1, in the order of the training lists.
+    ids : list of str
+        Of the training lists.
+    figures : mapping of str to float
+        See ``rerank.transductive.weighting.lists.WeighedLists``.
+    settings : mapping of str to Any
+        The kernel, the basis and their settings.
+    scaling : str
+        The scaling of features, fitted on the training lists.
+    seed : int
+    sources : (str, str)
+        Names of the training lists and of the lists to be ranked.
+    sizes : (int, int)
+        How many there are of each.
+    """
+
+    weights: Floats
+    ids: list[str]
+    figures: Mapping[str, float]
+    settings: Mapping[str, Any]
+    scaling: str
+    seed: int
+    sources: tuple[str, str]
+    sizes: tuple[int, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the figures with full precision."""
+        return {
+            "train": {"source": self.sources[0], "lists": self.sizes[0]},
+            "test": {"source": self.sources[1], "lists": self.sizes[1]},
+            "settings": {name: value for name, value in self.settings.items() if value is not None},
+            "scaling": self.scaling,
+            "seed": self.seed,
+            "figures": {name: None if np.isnan(value) else value for name, value in self.figures.items()},
+        }
+
+    def sheets(self) -> list[Sheet]:
+        """Return the figures and the first weights as tables."""
+        left = len(self.ids) - _MOST_ROWS
+        rows = zip(self.ids[:_MOST_ROWS], self.weights.tolist(), strict=False)
+        weights = table_of(
+            [{"list": name, "weight": weight} for name, weight in rows],
+            notes=[f"... and {left} more"] * (left > 0),
+        )
+        return [facts_sheet(_figures(self)), weights]
+
+    def lines(self) -> list[str]:
+        """Return the figures as text."""
+        return facts(_figures(self))
+
+    def frame_columns(self) -> dict[str, Any]:
+        """Return the weights of the lists."""
+        return {"list": self.ids, "weight": self.weights.tolist()}
+
+
+def _figures(found: ListWeights) -> list[tuple[str, str]]:
+    """The figures as names and texts."""
+    figures, settings, (train, test) = found.figures, found.settings, found.sources
+    own = [f"{name} {settings[name]:g}" for name in ("components", "ridge") if settings[name] is not None]
+    kernel = settings["kernel"] + (f" ({', '.join(own)})" if own else "")
+    used, centres = int(figures["active"]), count(int(figures["centres"]), "centre")
+    rows = [
+        ("lists", f"{found.sizes[0]} of {train}, weighted for {found.sizes[1]} of {test}"),
+        ("kernel", f"{kernel}, scaling {found.scaling}"),
+        ("basis", f"{settings['basis']}, {used} of {centres} used"),
+    ]
+    if settings["basis"] == "gaussian":
+        left_out = f"mean log w of left-out lists {figures['held_out']:.4f}"
+        rows.append(("width", f"{figures['width']:.6g}, {left_out}"))
+    rows += [
+        ("likelihood", f"mean log w {figures['likelihood']:.4f}"),
+        ("quartiles", " ".join(f"{figures[name]:.4f}" for name in ("q25", "median", "q75"))),
+        ("largest", f"{found.weights.max():.4f}"),
+        ("effective", f"{figures['effective']:.1%} of the lists"),
+        ("zeros", f"{figures['zeros']:.1%} of the weights are below 1e-6"),
+    ]
+    for name, source, what in (
+        ("equal_items", train, "of equal items, similar to no list"),
+        ("equal_items_unlabelled", test, "of equal items, left out"),
+        ("unlike", test, "similar to no training list, left out"),
+    ):
+        if figures[name]:
+            rows.append(("note", f"{source}: {count(int(figures[name]), 'list')} {what}"))
+    return rows
 
 
 def weigh_lists(

@@ -220,7 +220,7 @@ def prepare(
     ConfigError, DataError
         If dev lists are given without a metric, or lists, metric and settings do not fit together.
     """
-    from rerank.data.labels import label_copies
+    from rerank.data.describe import label_copies
 
     base_scale = checked_scale(base_scale)
     if dev is not None and metric is None:

@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from rerank.core.errors import ConfigError, DataNote, Interrupted
 from rerank.core.files.write import check_target, write_lines
-from rerank.core.types import Floats
+from rerank.core.types import ArrayLike, Floats
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
@@ -67,8 +65,7 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
-        from rerank.report.choice import choice_lines
-        from rerank.report.training import seed_lines, training_lines
+        from rerank.models.describe_training import choice_lines, seed_lines, training_lines
 
         lines = choice_lines(self.model.training)
         lines += training_lines(self.model, self.lists, self.metric)
@@ -133,7 +130,7 @@ def train(
     choose: ChooseOn = "none",
     grid: Mapping[str, Any] | None = None,
     folds: int | None = None,
-    list_weights: npt.ArrayLike | None = None,
+    list_weights: ArrayLike | None = None,
     unlabelled: Data | None = None,
     missing: str | None = None,
     unjudged: Unjudged = "skip",
@@ -388,7 +385,7 @@ def train_files(
         result = train_from(config, checkpoint)
     with all_or_none():
         if grid_out is not None:
-            from rerank.report.choice import cell_rows
+            from rerank.models.describe_training import cell_rows
 
             write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:

@@ -14,6 +14,7 @@ import pytest
 from reference.make import LAYOUTS, features
 
 import rerank
+from rerank.cli.listings import learner_lines
 from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.core.settings import describe
 from rerank.core.workers import parallel
@@ -25,10 +26,9 @@ from rerank.learners.base import LEARNERS
 from rerank.learners.meta_learner import MetaLearner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
+from rerank.models.describe import model_lines, model_record
+from rerank.models.describe_training import seed_lines, training_lines
 from rerank.models.training import Training
-from rerank.report.listings import learner_lines
-from rerank.report.models import model_lines, model_record
-from rerank.report.training import seed_lines, training_lines
 from rerank.training.prepare import prepare
 from rerank.training.seeds import fit_seeds
 from rerank.training.side_inputs import SideInputs

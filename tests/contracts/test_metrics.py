@@ -17,12 +17,12 @@ import pytest
 from reference.everything import NAN, judged_lists
 from small_judging import evaluate, values
 
+from rerank.cli import listings
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
-from rerank.report import listings
 
 pytestmark = [  # models in the sets
     pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote"),

@@ -11,7 +11,7 @@ from rerank.data.folds import parts_of
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
-from rerank.report.pair_counts import parse_relation
+from rerank.models.pair_counts import parse_relation
 
 LISTS = CandidateLists.from_arrays([[0.0]] * 4, group=[1] * 4)
 

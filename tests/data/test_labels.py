@@ -12,7 +12,8 @@ from reference import quantise as slow
 from reference.make import features
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.data.labels import Quantiser, label_copies, parse_quantiser, quantised
+from rerank.data.describe import label_copies
+from rerank.data.labels import Quantiser, parse_quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 

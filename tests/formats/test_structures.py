@@ -13,11 +13,11 @@ import pytest
 from small_structures import atom, text, trace
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
+from rerank.data.describe import describe
 from rerank.data.reading import DataSection
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.structures.sources import natural, read_structures
-from rerank.report.contents import describe
 from rerank.training.config import read_config
 
 MODEL = text(*trace(5))

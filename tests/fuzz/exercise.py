@@ -16,6 +16,7 @@ from fuzz.piped import check_pipes
 
 from rerank.core.errors import DataNote
 from rerank.data.classes import Predictions, class_lists, read_predictions
+from rerank.data.describe import describe
 from rerank.data.lists import CandidateLists
 from rerank.features.heads import read_heads
 from rerank.formats import FORMATS, load
@@ -29,7 +30,6 @@ from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
-from rerank.report.contents import describe
 from rerank.training.config import read_config
 from rerank.training.train import fit, make_learner
 

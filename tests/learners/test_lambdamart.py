@@ -10,7 +10,7 @@ import pytest
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.lambdamart import LambdaMart
-from rerank.report.models import model_lines
+from rerank.models.describe import model_lines
 from rerank.training.train import fit
 
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")

@@ -15,8 +15,8 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.penalised import STRENGTHS
 from rerank.learners.pointwise import ClassLoss, JudgedItems, Logistic, Ridge, Squares
-from rerank.report.models import model_lines
-from rerank.report.training import training_lines
+from rerank.models.describe import model_lines
+from rerank.models.describe_training import training_lines
 from rerank.training.train import fit, make_learner
 
 

@@ -20,7 +20,7 @@ from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.learners.rankboost.rankers import Grouping, cuts, weak_rankers
 from rerank.learners.rankboost.rounds import ExplicitPairs, PairRanges
 from rerank.metrics.base import parse
-from rerank.report.models import model_lines, model_record
+from rerank.models.describe import model_lines, model_record
 
 SETTINGS = [
     {},

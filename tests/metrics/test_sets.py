@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import rerank
+from rerank.cli.listings import metric_lines
 from rerank.core.errors import ConfigError
 from rerank.experiments.config import ExperimentConfig
 from rerank.metrics.base import FAMILIES, parse, parse_all
 from rerank.metrics.presets import SETS, expanded
-from rerank.report.listings import metric_lines
 
 CASP = SETS["casp"].metrics
 

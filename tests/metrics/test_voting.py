@@ -11,11 +11,11 @@ import pytest
 
 from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
+from rerank.data.describe import describe
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics import voting
 from rerank.metrics.base import parse
-from rerank.report.contents import describe
 
 NAN = float("nan")
 

@@ -10,8 +10,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import fit_scaling
 from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
+from rerank.models.describe import model_lines, model_record
 from rerank.models.linear import LinearModel
-from rerank.report.models import model_lines, model_record
 
 DECODES = ("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking")
 CASES = [(decode, False) for decode in DECODES] + [("multiclass", True), ("ordinal", True)]

@@ -15,7 +15,7 @@ import pytest
 
 from rerank.core.tables.data import to_json
 from rerank.models.base import load_model
-from rerank.report.models import model_lines, model_record
+from rerank.models.describe import model_lines, model_record
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "models"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.model"))

@@ -13,8 +13,8 @@ from models.test_old_models import FOLDER, NAMES
 from rerank.core.errors import DataError, FormatError
 from rerank.core.tables.data import to_json
 from rerank.models.base import load_model
+from rerank.models.describe import model_lines, model_record
 from rerank.models.training import DataRecord, FitRecord, RestartRecord, RoundsRecord, Training
-from rerank.report.models import model_lines, model_record
 
 
 def rewritten(name, path, change):

@@ -6,8 +6,8 @@ import pytest
 import rerank
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
+from rerank.models.describe import shown_weights
 from rerank.models.linear import LinearModel
-from rerank.report.weight_table import shown_weights
 
 
 def drawn(seed, missing=0.0):

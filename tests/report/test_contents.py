@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from rerank.data import describe as contents
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.report import contents
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])

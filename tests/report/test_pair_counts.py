@@ -13,7 +13,8 @@ from rerank.core.tables.text import sheet_lines
 from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation
-from rerank.report.pair_counts import (
+from rerank.models.describe_training import sparkline
+from rerank.models.pair_counts import (
     Scheme,
     pair_sheet,
     parse_relation,
@@ -21,7 +22,6 @@ from rerank.report.pair_counts import (
     standard_quantisers,
     standard_relations,
 )
-from rerank.report.runs import sparkline
 
 
 def some_lists(labels, group):

@@ -14,8 +14,8 @@ import pytest
 
 import rerank
 from rerank.cli.messages import on_terminal
+from rerank.cli.progress import Screen, counted, left, running
 from rerank.core import progress
-from rerank.report.progress import Screen, counted, left, running
 
 
 class Clock:

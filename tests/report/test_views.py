@@ -10,9 +10,9 @@ from small_judging import evaluate
 
 import rerank
 from rerank.core.errors import ConfigError
+from rerank.formats.sources import validate
+from rerank.models.describe import model_lines
 from rerank.models.importance import permutation_importance, standardised_weights
-from rerank.report.contents import validate
-from rerank.report.models import model_lines
 from rerank.similarity.compare import list_similarity
 
 EVIL = "<script>alert('x')</script>"

@@ -18,8 +18,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.models import model_lines
-from rerank.report.training import base_lines
+from rerank.models.describe import model_lines
+from rerank.models.describe_training import base_lines
 from rerank.training.base_tuning import best_change
 from rerank.training.train import fit, make_learner
 

@@ -18,9 +18,9 @@ from rerank.evaluation.variance import gain
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
+from rerank.models.describe import model_lines, model_record
 from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.linear import LinearModel
-from rerank.report.models import model_lines, model_record
 from rerank.training.prepare import prepare
 from rerank.training.seeds import fit_seeds
 from rerank.training.train import fit, make_learner

@@ -19,8 +19,8 @@ from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.choice import cell_rows, choice_lines
-from rerank.report.models import model_lines, model_record
+from rerank.models.describe import model_lines, model_record
+from rerank.models.describe_training import cell_rows, choice_lines
 from rerank.training.base_tuning import BaseTuning, best_change
 from rerank.training.prepare import Setup
 from rerank.training.select import Choosing, choose

@@ -13,8 +13,8 @@ from rerank import CandidateLists
 from rerank.core.errors import ConfigError, DataError
 from rerank.experiments.config import read_experiment
 from rerank.models.base import load_model
-from rerank.report.models import model_lines, model_record
-from rerank.report.training import unjudged_lines
+from rerank.models.describe import model_lines, model_record
+from rerank.models.describe_training import unjudged_lines
 from rerank.training.config import read_config
 from rerank.training.train import fit, make_learner, train_from
 

@@ -9,7 +9,7 @@ from rerank.core.errors import FitError
 from rerank.data.judge import corpus_value, value_of
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.training import training_lines
+from rerank.models.describe_training import training_lines
 from rerank.training.train import fit
 from rerank.transductive.abstain import ALWAYS, NEVER, abstained, tuned_threshold
 from rerank.transductive.adaptation import Adaptation, ListRow, tau_b

@@ -17,7 +17,7 @@ from rerank.data.pairs import PairRelation
 from rerank.data.scaling import fit_scaling
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.models import model_lines, model_record
+from rerank.models.describe import model_lines, model_record
 from rerank.training.train import make_learner
 from rerank.transductive.weighting.lists import ListWeighting
 

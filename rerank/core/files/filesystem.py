@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import hashlib
@@ -39,6 +38,8 @@ def sync_folder(path: str) -> None:
 
 def exchanged(a: str, b: str) -> bool:
     """Exchange two names in one step; return False if the system cannot."""
+    import ctypes
+
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):

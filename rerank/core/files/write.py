@@ -19,7 +19,6 @@ import hashlib
 import io
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -255,7 +254,7 @@ def _stem(target: str) -> str:
 def _begun(target: str, folder: bool) -> StagedOutput:
     """A new part, empty and locked."""
     while True:
-        path = os.path.join(os.path.dirname(target), f"{_stem(target)}.{secrets.token_hex(6)}.part")
+        path = os.path.join(os.path.dirname(target), f"{_stem(target)}.{os.urandom(6).hex()}.part")
         try:
             if folder:
                 os.mkdir(path)

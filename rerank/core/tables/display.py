@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,33 +22,23 @@ class Text(str):
         return str(self)
 
 
-def _view_of(kind: type) -> Any:
-    """How results of a kind are shown that have no tables of their own."""
-    return importlib.import_module("rerank.report.views").view_of(kind)
-
-
 class Display:
     """Base of results: they are shown as tables, and become data frames."""
 
     def sheets(self) -> Sequence[Sheet]:
         """Return the result as tables; the first one has all values."""
-        return _view_of(type(self)).sheets(self)
+        raise NotImplementedError
 
     def frame_columns(self) -> Mapping[str, Any]:
         """Return the columns of the data frame by name: the records of the first table."""
         from rerank.core.tables.data import columns_of
 
-        view = None if type(self).sheets is not Display.sheets else _view_of(type(self))
-        if view is not None and view.columns is not None:
-            return view.columns(self)
         return columns_of(self.sheets()[0].records())
 
     def lines(self) -> Sequence[str]:
         """Return aligned text, as the command line prints it."""
         from rerank.core.tables.text import sheet_lines
 
-        if type(self).sheets is Display.sheets:
-            return list(_view_of(type(self)).lines(self))
         return [line for sheet in self.sheets() for line in ("", *sheet_lines(sheet))][1:]
 
     def to_dataframe(self, library: str = "pandas") -> Any:
@@ -73,16 +62,6 @@ class Display:
 
     def __repr__(self) -> str:
         return self.summary()
-
-
-def html_of(found: Any) -> str:
-    """Return a result as tables of HTML."""
-    return sheets_text(_view_of(type(found)).sheets(found), "html")
-
-
-def summary_of(found: Any) -> Text:
-    """Return a result as text, as the command line prints it."""
-    return Text("\n".join(_view_of(type(found)).lines(found)).rstrip("\n"))
 
 
 def check_form(form: str) -> None:

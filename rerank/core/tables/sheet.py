@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -221,3 +221,18 @@ def facts_sheet(rows: Sequence[tuple[str, str]], title: str = "", heads: tuple[s
     """Return names and texts as a table; a row without a name continues the one before."""
     columns = (Column(heads[0], ("name",), left=True), Column(heads[1], ("value",), left=True))
     return Sheet(columns, tuple(Row(row) for row in rows), title)
+
+
+def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Sequence[str] = ()) -> Sheet:
+    """Return records of the same keys as a table; columns of texts are to the left."""
+    keys = list(records[0]) if records else []
+    columns = []
+    for key in keys:
+        of_words = all(isinstance(record[key], str) for record in records)
+        columns.append(Column(key, (key,), plain if of_words else _six_figures, left=of_words))
+    rows = tuple(Row(tuple(record[key] for key in keys)) for record in records)
+    return Sheet(tuple(columns), rows, title=title, notes=tuple(notes))
+
+
+def _six_figures(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) and value == value else plain(value)

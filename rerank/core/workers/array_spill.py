@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import os_error
+from rerank.core.types import NDArray
 
-AnyArray = npt.NDArray[Any]
+AnyArray = NDArray[Any]
 
 _LARGE = 1 << 16
 _KEPT = 8  # arguments that a worker keeps

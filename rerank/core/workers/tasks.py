@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from rerank.core.errors import DataNote, RerankError
@@ -25,6 +24,18 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
+
+
+def _dumps(value: Any) -> bytes:
+    from multiprocessing.reduction import ForkingPickler  # here, so that the command line starts without it
+
+    return bytes(ForkingPickler.dumps(value))
+
+
+def _loads(data: Any) -> Any:
+    from multiprocessing.reduction import ForkingPickler
+
+    return ForkingPickler.loads(data)
 
 
 @dataclass(frozen=True)
@@ -66,13 +77,13 @@ class Outcome:
 
 def packed(function: Callable[..., Any], task: tuple[Any, ...]) -> bytes:
     """Return a call as bytes; errors are those of pickling."""
-    return bytes(ForkingPickler.dumps((function, task)))
+    return _dumps((function, task))
 
 
 def unpacked(data: bytes) -> Outcome:
     """Return the outcome that ``run_task`` sent; a result that cannot be read here is a TaskError."""
     try:
-        return Outcome(*ForkingPickler.loads(data))
+        return Outcome(*_loads(data))
     except Exception as error:
         return Outcome(_failure(error))
 
@@ -81,21 +92,21 @@ def run_task(call: bytes) -> bytes:
     """Make a call and return its outcome as bytes; nothing is raised."""
     with capture_warnings() as notes:
         try:
-            function, task = ForkingPickler.loads(call)
+            function, task = _loads(call)
             value = function(*task)
         except BaseException as error:
             value = _failure(error)
     try:
-        return bytes(ForkingPickler.dumps((value, notes)))
+        return _dumps((value, notes))
     except Exception as error:
-        return bytes(ForkingPickler.dumps((_failure(error), [])))
+        return _dumps((_failure(error), []))
 
 
 def _failure(error: BaseException) -> TaskError:
     """An error with its traceback; another one in its place if it would not survive the journey."""
     text = "".join(traceback.format_exception(error))
     try:
-        ForkingPickler.loads(ForkingPickler.dumps(error))
+        _loads(_dumps(error))
     except Exception:
         sendable = False
     else:

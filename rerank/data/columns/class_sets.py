@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 import numpy as np
 
@@ -78,6 +79,27 @@ def plain_number(name: str) -> str | None:
     sign, whole, fraction = match.groups(default="")
     value = (whole or "0") + (f".{fraction}" if fraction else "")
     return f"-{value}" if sign == "-" and value != "0" else value
+
+
+def ordered_names(given: Iterable[str]) -> tuple[str, ...]:
+    """Return class names in their order: by value if all are numbers, which are one if equal, or as text."""
+    names = set(given)
+    numbers = {plain_number(name) for name in names}
+    if None in numbers:
+        return tuple(sorted(names))
+    return tuple(sorted((number for number in numbers if number is not None), key=Decimal))
+
+
+def coder(names: Sequence[str]) -> Callable[[str], int | None]:
+    """Return the function from a class name to its place among ``names``, None for an unknown one.
+
+    If all of ``names`` are numbers, names are compared as numbers.
+    """
+    plain = [plain_number(name) for name in names]
+    if None in plain:
+        return {name: code for code, name in enumerate(names)}.get
+    codes = {number: code for code, number in enumerate(plain)}
+    return lambda name: codes.get(plain_number(name) or name)
 
 
 def plain_answer(text: str) -> str:

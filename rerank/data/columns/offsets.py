@@ -6,15 +6,14 @@ import mmap
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import AnyArray, Floats, Index, Mask
+from rerank.core.types import AnyArray, ArrayLike, DTypeLike, Floats, Index, Mask
 
 _MAPPED_FROM = 1 << 22
 
 
-def offsets_of(lengths: npt.ArrayLike) -> Index:
+def offsets_of(lengths: ArrayLike) -> Index:
     """Return the offsets (n + 1) of runs of these lengths (n)."""
     sizes = np.asarray(lengths, dtype=np.int64)
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
@@ -76,7 +75,7 @@ def grouped(codes: Index) -> tuple[Index, Index | None]:
     return offsets_of(np.bincount(codes)), order
 
 
-def fresh_array(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+def fresh_array(shape: tuple[int, ...], dtype: DTypeLike) -> AnyArray:
     """Return an uninitialised array; raise MemoryError, ValueError, OverflowError or OSError if too large.
 
     Large arrays get pages of the usual size. numpy asks for huge pages, whose first touch (all that a

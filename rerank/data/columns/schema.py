@@ -11,6 +11,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.types import Index
+from rerank.data.arrays import is_masked
 from rerank.data.columns.strings import utf8
 
 Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces"]
@@ -56,7 +57,7 @@ class Column:
         if self.kind not in ARRAYS:
             return
         dtypes, ndim = ARRAYS[self.kind]
-        if isinstance(values, np.ma.MaskedArray):
+        if is_masked(values):
             raise DataError(f"{name} is a masked array, expected a plain one")
         if values.dtype not in dtypes or values.ndim != ndim or not values.flags.c_contiguous:
             dimensions = f"{ndim} dimension{'s' * (ndim > 1)}"

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask, NDArray
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
 
-Keys = npt.NDArray[np.uint64]
+Keys = NDArray[np.uint64]
 
 SUPERPOSITIONS = "superposition"  # the counts of a set that were made of its structures
 

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import FormatError
 from rerank.core.text import count
-from rerank.core.types import AnyArray, Bytes, Floats, Index, Ints
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Ints, NDArray
 from rerank.formats.common import first_repeated, not_a_number, quoted
 from rerank.native.data._names import Names
 from rerank.native.formats._moses import FAULTS, scan
@@ -107,7 +106,7 @@ class Piece:
 
     path: str
     text: Bytes
-    kinds: npt.NDArray[np.int8]  # what each column holds
+    kinds: NDArray[np.int8]  # what each column holds
     line: int  # the number of the first line in its file, from 1
     row: int  # its row among all files
     totals: Floats  # the total scores, or room for them
@@ -161,7 +160,7 @@ class Columns:
     width: int
 
 
-def column_kinds(path: str, text: Bytes) -> npt.NDArray[np.int8]:
+def column_kinds(path: str, text: Bytes) -> NDArray[np.int8]:
     """Return what each column holds, int8 (n_columns), according to the first line of ``text``.
 
     The total score is the first column after the third that is a number alone; the features are before it.

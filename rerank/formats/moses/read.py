@@ -288,7 +288,13 @@ class _Reading:
         totals: Floats = self.totals.array()
         first_best = np.arange(n, dtype=np.float64)
         np.negative(first_best, out=first_best)  # the first line of a list is the best
-        offsets, rows = self._lists()
+        starts = np.concatenate([file.starts() for file in self.files])
+        codes = np.concatenate([file.codes() for file in self.files])
+        lengths = np.diff(starts, append=n)
+        if np.all(codes[1:] >= codes[:-1]):
+            offsets, rows = offsets_of(np.bincount(codes, lengths).astype(np.int64)), None
+        else:
+            offsets, rows = grouped(np.repeat(codes, lengths))
         if rows is not None:
             features, texts = features.take(rows), texts.take(rows)
             totals, first_best = totals[rows], first_best[rows]
@@ -303,15 +309,6 @@ class _Reading:
             texts=texts,
             source=source,
         )
-
-    def _lists(self) -> tuple[Index, Index | None]:
-        """The offsets of lists and the row of each item; None if they are in order."""
-        starts = np.concatenate([file.starts() for file in self.files])
-        codes = np.concatenate([file.codes() for file in self.files])
-        lengths = np.diff(starts, append=len(self.totals))
-        if np.all(codes[1:] >= codes[:-1]):
-            return offsets_of(np.bincount(codes, lengths).astype(np.int64)), None
-        return grouped(np.repeat(codes, lengths))
 
 
 class _File:

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import Buffer
 from rerank.core.text import count
-from rerank.core.types import Bytes, Floats, Index, Mask
+from rerank.core.types import Bytes, Floats, Index, Mask, NDArray
 from rerank.data.columns.traces import Keys, Traces, residue_name
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of, quoted
@@ -111,7 +110,7 @@ class Atoms(NamedTuple):
     residues: Bytes
     altlocs: Bytes
     occupancies: Floats
-    names: npt.NDArray[np.uint32]
+    names: NDArray[np.uint32]
     places: Index
 
 
@@ -174,7 +173,7 @@ def _taken(atoms: Atoms, rows: Index) -> Atoms:
     return Atoms._make(column[rows] for column in atoms)
 
 
-def _same(order: Index, *columns: npt.NDArray[np.generic]) -> Mask:
+def _same(order: Index, *columns: NDArray[np.generic]) -> Mask:
     """Whether each row, in an order, equals the one before it in all columns."""
     same = np.ones(len(order), dtype=bool)
     same[:1] = False

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core import progress
 from rerank.core.errors import FormatError
 from rerank.core.files.read import Buffer
 from rerank.core.text import count
-from rerank.core.types import Bytes, Floats, Index
+from rerank.core.types import Bytes, Floats, Index, NDArray
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -383,7 +382,7 @@ def _count_values(source: Source) -> list[int]:
     return source.each(lambda p: scan(source.parts[p][0], source.first, True)[1])
 
 
-def steps_of(width: int, first: int) -> npt.NDArray[np.uint64]:
+def steps_of(width: int, first: int) -> NDArray[np.uint64]:
     """Return uint64 (n_steps, 3): " INDEX:" of the leading columns as a word, its mask and its length."""
     texts = [b" %d:" % (column + first) for column in range(min(width, _MOST_STEPS))]
     texts = [text for text in texts if len(text) <= 8]

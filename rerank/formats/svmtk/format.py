@@ -65,10 +65,21 @@ class SVMTK(Format):
         return any(marker.encode() in first for marker in MARKERS)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return read_examples(path, options)
+        lines = Lines(whole_lines(path), shown(path), options, pairs=False)
+        if lines.most_trees > 1 and lines.even:
+            found = f"{count(lines.most_trees, 'tree')} and {count(lines.most_vectors, 'vector')} per line"
+            note(f"{lines.source}: {found}; if each half is a candidate, the format is svmtk-pairs")
+        source, items = lines.items()
+        return _candidates(source, items, lines.trees(), lines)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        write_examples(lists, path)
+        labels = _labels(lists, path)
+        lists, texts = _with_texts(lists, path, "svmtk")
+        ids = lists.item_ids
+        if ids is not None:
+            check_item_ids(ids, path, "svmtk")
+            _refuse_markers(ids, "item id", path, "svmtk")
+        _write_all(path, _singles(lists, texts, path, "svmtk", labels, ids))
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         return keeps_names(lists) if column == "feature_names" else super().keeps(lists, column)
@@ -92,56 +103,53 @@ class SVMTKPairs(Format):
     as_pairs: ClassVar[bool] = True
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return read_pairs(path, options)
+        lines = Lines(whole_lines(path), shown(path), options, pairs=True)
+        source, items = lines.items()
+        forests = lines.trees()
+        empty = _is_empty(items.features, forests)
+        if empty[1::2].all():
+            ones = np.arange(0, 2 * lines.n, 2)
+            items.features = items.features.take(ones)
+            return _candidates(source, items, [forest.take(ones) for forest in forests], lines)
+        if options.ids is not None or options.qrels is not None:
+            found = f"pairs, the first on example {int(np.argmin(empty[1::2])) + 1}"
+            raise ConfigError(f"{lines.source}: ids and qrels are of single candidates, found {found}")
+        if empty.any():
+            n = count(int(np.count_nonzero(empty)), "candidate")
+            note(f"{lines.source}: {n} of {lines.n} pairs without a tree or feature")
+        trees, structures = named_trees(forests, lines.names, lines.source)
+        return CandidateLists(
+            np.arange(0, 2 * lines.n + 1, 2),
+            items.features,
+            labels=_labels_of_pairs(items.labels),
+            feature_names=items.names,
+            trees=trees,
+            structures=structures,
+            source=lines.source,
+        )
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        write_pairs(lists, path)
+        lists, texts = _with_texts(lists, path, "svmtk-pairs")
+        if lists.labels is None:
+            _write_all(path, _singles(lists, texts, path, "svmtk-pairs", [b"0"] * lists.n_items, None))
+            return
+        pairs = pairs_of(lists.labels, lists.offsets)
+        if not len(pairs):
+            raise DataError(f"{path}: svmtk-pairs holds pairs, and no list has items with different labels")
+
+        def lines() -> Iterator[bytes]:
+            names = texts.names
+            for k, (better, worse) in enumerate(pairs.tolist()):
+                label, items = (b"-1", [worse, better]) if k % 2 else (b"+1", [better, worse])
+                yield texts.line(label + names, items)
+                names = b""
+
+        _write_all(path, lines())
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         if column in ("list_ids", "rows"):
             return lists.labels is None
         return keeps_names(lists) if column == "feature_names" else super().keeps(lists, column)
-
-
-def read_examples(path: str, options: ReadOptions) -> CandidateLists:
-    """Return the examples of a file, a candidate each; raises FormatError at its first bad line."""
-    lines = Lines(whole_lines(path), shown(path), options, pairs=False)
-    if lines.most_trees > 1 and lines.even:
-        found = f"{count(lines.most_trees, 'tree')} and {count(lines.most_vectors, 'vector')} per line"
-        note(f"{lines.source}: {found}; if each half is a candidate, the format is svmtk-pairs")
-    source, items = lines.items()
-    return _candidates(source, items, lines.trees(), lines)
-
-
-def read_pairs(path: str, options: ReadOptions) -> CandidateLists:
-    """Return the pairs of a file as lists of two, or its single candidates if no line has a second one.
-
-    Raises FormatError at the first bad line.
-    """
-    lines = Lines(whole_lines(path), shown(path), options, pairs=True)
-    source, items = lines.items()
-    forests = lines.trees()
-    empty = _is_empty(items.features, forests)
-    if empty[1::2].all():
-        ones = np.arange(0, 2 * lines.n, 2)
-        items.features = items.features.take(ones)
-        return _candidates(source, items, [forest.take(ones) for forest in forests], lines)
-    if options.ids is not None or options.qrels is not None:
-        found = f"pairs, the first on example {int(np.argmin(empty[1::2])) + 1}"
-        raise ConfigError(f"{lines.source}: ids and qrels are of single candidates, found {found}")
-    if empty.any():
-        n = count(int(np.count_nonzero(empty)), "candidate")
-        note(f"{lines.source}: {n} of {lines.n} pairs without a tree or feature")
-    trees, structures = named_trees(forests, lines.names, lines.source)
-    return CandidateLists(
-        np.arange(0, 2 * lines.n + 1, 2),
-        items.features,
-        labels=_labels_of_pairs(items.labels),
-        feature_names=items.names,
-        trees=trees,
-        structures=structures,
-        source=lines.source,
-    )
 
 
 def _candidates(source: Source, items: Items, forests: list[Forest], lines: Lines) -> CandidateLists:
@@ -261,41 +269,6 @@ class Texts:
         if vectors or comment:
             parts += [b" |BV| ".join(vectors), b"|EV|" + comment]
         return b" ".join(parts)
-
-
-def write_examples(lists: CandidateLists, path: str) -> None:
-    """Write a line for each item, in the order of the input's lines; raises DataError."""
-    labels = _labels(lists, path)
-    lists, texts = _with_texts(lists, path, "svmtk")
-    ids = lists.item_ids
-    if ids is not None:
-        check_item_ids(ids, path, "svmtk")
-        _refuse_markers(ids, "item id", path, "svmtk")
-    _write_all(path, _singles(lists, texts, path, "svmtk", labels, ids))
-
-
-def write_pairs(lists: CandidateLists, path: str) -> None:
-    """Write the pairs of items of a list with different labels, or without labels each item alone.
-
-    The better item of a pair is first, then second in the next pair, so that both labels occur. Raises
-    DataError.
-    """
-    lists, texts = _with_texts(lists, path, "svmtk-pairs")
-    if lists.labels is None:
-        _write_all(path, _singles(lists, texts, path, "svmtk-pairs", [b"0"] * lists.n_items, None))
-        return
-    pairs = pairs_of(lists.labels, lists.offsets)
-    if not len(pairs):
-        raise DataError(f"{path}: svmtk-pairs holds pairs, and no list has items with different labels")
-
-    def lines() -> Iterator[bytes]:
-        names = texts.names
-        for k, (better, worse) in enumerate(pairs.tolist()):
-            label, items = (b"-1", [worse, better]) if k % 2 else (b"+1", [better, worse])
-            yield texts.line(label + names, items)
-            names = b""
-
-    _write_all(path, lines())
 
 
 def _with_texts(lists: CandidateLists, path: str, name: str) -> tuple[CandidateLists, Texts]:

@@ -159,7 +159,11 @@ def read_lines(source: str, blocks: Iterable[bytes], scanner: Scanner, words: Wo
             status, place = parts.scan(scanner, text)
             if status != "done":
                 line = text[place:].tobytes().split(b"\n", 1)[0]
-                fault = words(line, scanner.line) if status == "fault" else _again(source, line, scanner.line)
+                if status == "fault":
+                    fault = words(line, scanner.line)
+                else:
+                    found = f"list {quoted(line.split()[0])} again"
+                    fault = FormatError(source, scanner.line, found, "the lines of a list together")
                 break
         if fault is not None:
             break
@@ -177,11 +181,6 @@ def read_lines(source: str, blocks: Iterable[bytes], scanner: Scanner, words: Wo
         parts.take("found_others"),
         parts.take("found_lines"),
     )
-
-
-def _again(source: str, line: bytes, number: int) -> FormatError:
-    found = f"list {quoted(line.split()[0])} again"
-    return FormatError(source, number, found, "the lines of a list together")
 
 
 def column_of(names: Names) -> StringColumn:

@@ -14,7 +14,8 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats, Index
-from rerank.data.classes import ClassLabels, class_values, coder, example_of
+from rerank.data.classes import ClassLabels, class_values, example_of
+from rerank.data.columns.class_sets import coder
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.learners.base import FitInputs, checked_list_weights

@@ -230,7 +230,7 @@ class PropagationModel(AdaptingModel):
         lines = [line + (f" ({without})" if without else "")]
         if len(self.dropped):
             lines.append(f"lists are compared without {self._not_compared()}")
-        return lines
+        return [*lines, *super().training_lines()]
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the weights of the global ranker, those of multiplied columns multiplied."""

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.types import Floats
+from rerank.core.types import ArrayLike, Floats
 from rerank.data.arrays import real_array
 from rerank.transductive.weighting.kliep import (
     CENTRES,
@@ -45,8 +44,8 @@ class ImportanceWeights:
 
 
 def weights_from_distances(
-    training: npt.ArrayLike,
-    test: npt.ArrayLike,
+    training: ArrayLike,
+    test: ArrayLike,
     *,
     widths: Sequence[float] = WIDTHS,
     folds: int = FOLDS,
@@ -111,8 +110,8 @@ def weights_from_distances(
 
 
 def importance_weights(
-    training: npt.ArrayLike,
-    test: npt.ArrayLike,
+    training: ArrayLike,
+    test: ArrayLike,
     *,
     centres: int = CENTRES,
     widths: Sequence[float] = WIDTHS,
@@ -168,7 +167,7 @@ def _squared_distances(x: Floats, y: Floats) -> Floats:
     return found
 
 
-def _vectors(values: npt.ArrayLike, name: str) -> Floats:
+def _vectors(values: ArrayLike, name: str) -> Floats:
     found = real_array(values, f"KLIEP: {name} samples").astype(np.float64, copy=False)
     if found.ndim != 2 or len(found) == 0 or found.shape[1] == 0:
         raise DataError(f"KLIEP: found {name} samples of shape {found.shape}, expected (n, d)")
@@ -177,7 +176,7 @@ def _vectors(values: npt.ArrayLike, name: str) -> Floats:
     return np.ascontiguousarray(found)
 
 
-def _table(values: npt.ArrayLike, name: str) -> Floats:
+def _table(values: ArrayLike, name: str) -> Floats:
     found = real_array(values, f"KLIEP: {name} distances").astype(np.float64, copy=False)
     if found.ndim != 2 or 0 in found.shape:
         raise DataError(f"KLIEP: found {name} distances of shape {found.shape}, expected (n, n_centres)")

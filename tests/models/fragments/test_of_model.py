@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from rerank import CandidateLists, ConfigError
 from rerank.cli.app import app
 from rerank.data.names import numbered
+from rerank.models.describe import model_lines, model_record
 from rerank.models.fragments import HeavyFragments, ModelFragments, has_fragments, model_fragments
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
-from rerank.report.models import model_lines, model_record
 from rerank.similarity.items import ItemKernel
 
 TREES = ["(S (NP a) (VP b))", "(S (NP b) (VP b))", "", "(S (NP (NP a) c))", "(S (NP a) (VP b))"]

@@ -12,7 +12,7 @@ from rerank.data.scaling import Scaling
 from rerank.learners.base import LEARNERS
 from rerank.learners.discriminants import discriminant_vectors
 from rerank.models.base import load_model
-from rerank.report.models import model_lines, model_record
+from rerank.models.describe import model_lines, model_record
 from rerank.training.train import fit
 from rerank.transductive.generation.model import GeneratedModel
 from rerank.transductive.generation.projection import KernelFeatures, Projection

@@ -11,10 +11,10 @@ from transductive.test_model import check_damaged_bytes, rewritten
 from rerank.core.errors import FormatError
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
+from rerank.models.describe import model_lines, model_record
+from rerank.models.describe_training import training_lines
 from rerank.models.embedded_model import packed_model
 from rerank.models.linear import LinearModel
-from rerank.report.models import model_lines, model_record
-from rerank.report.training import training_lines
 from rerank.training.train import fit
 from rerank.transductive.propagation.model import PropagationModel
 

@@ -1,15 +1,21 @@
-"""The lines that ``rerank train`` prints when it is done."""
+"""How a model was trained, in the lines that ``rerank train`` prints and ``rerank show`` repeats."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
+from rerank.core.settings import value_text
+from rerank.core.tables.data import tsv
+from rerank.core.tables.text import drawn, table
 from rerank.core.text import count
+from rerank.data.describe import feature_names
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.variance import Gain
-from rerank.models.base import CHEATING, Model
-from rerank.models.classes import ClassesModel
 from rerank.models.training import (
+    CellRecord,
+    ChoiceRecord,
     FitRecord,
     MinimumRecord,
     RestartsRecord,
@@ -18,15 +24,15 @@ from rerank.models.training import (
     Training,
 )
 
-CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
+_MOST = 12  # cells of a choice
+NEAR = 0.01  # of the best restart
+BARS = "▁▂▃▄▅▆▇█"
 _MOST_NAMES = 3
 _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 
 
-def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> list[str]:
+def training_lines(model: Any, lists: CandidateLists, metric: str | None) -> list[str]:
     """Return what was learnt from ``lists``, the course of the watched ``metric``, and the gains."""
-    from rerank.report.runs import restart_lines
-
     lines = [_size_line(model, lists)]
     rounds = model.training.rounds
     match rounds:
@@ -51,7 +57,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     lines += abstain_lines(model.training)
     if model.keep_margin is not None:
         lines.append(margin_line(model))
-    lines += [*model.training_lines(), *([CHEATS] if model.cheats else [])]
+    lines += model.training_lines()
     return [*lines, *map(gain_line, model.training.gains)]
 
 
@@ -119,7 +125,7 @@ def abstain_lines(training: Training) -> list[str]:
     return [f"{line}; dev {record.metric} {value}, all adapted {adapted}, unadapted {unadapted}"]
 
 
-def margin_line(model: Model) -> str:
+def margin_line(model: Any) -> str:
     """Return the model's keep margin, and its effect on the dev lists if there are some."""
     margin, known = model.keep_margin, model.training.keep
     assert margin is not None
@@ -139,7 +145,6 @@ def margin_line(model: Model) -> str:
 
 def seed_lines(seeds: SeedsRecord) -> list[str]:
     """Return how several runs differ, and which of them was kept."""
-
     lines = seeds.lines(f"{seeds.on} ", decimals(*seeds.values))
     return [*lines, f"kept seed {seeds.chosen}, the {seeds.by} run on {seeds.on}"]
 
@@ -164,13 +169,11 @@ def number(value: float | None, *others: float | None) -> str:
     return "-" if value is None else f"{value:z.{decimals(*others)}f}"
 
 
-def _size_line(model: Model, lists: CandidateLists) -> str:
+def _size_line(model: Any, lists: CandidateLists) -> str:
     """Learner, lists, items, features, scaling and pairs."""
-    from rerank.report.contents import feature_names
-
     training, data = model.training, model.training.data
     size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items"
-    if isinstance(model, ClassesModel):
+    if hasattr(model, "classes"):
         size = f"{count(lists.n_items, 'example')} of {count(len(model.classes), 'class', 'classes')}"
     size += f", {count(lists.n_features, 'feature')}"
     size += feature_names(lists, _MOST_NAMES)
@@ -199,13 +202,120 @@ def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
     return text
 
 
-def _curve_lines(model: Model, metric: str | None) -> list[str]:
+def _curve_lines(model: Any, metric: str | None) -> list[str]:
     """Watched values round by round, a line of bars each."""
-    from rerank.report.runs import sparkline
-
     lines = []
     for key in ("train", "dev"):
         values = [row[key] for row in model.curve if key in row]
         if len(values) > 1:
             lines.append(f"{key:<5} {metric} {sparkline(values)} {min(values):.4f} to {max(values):.4f}")
     return lines
+
+
+def choice_lines(training: Training) -> list[str]:
+    """Return which cell was chosen, on what, and the best cells; nothing if there was no choice."""
+    choice = training.choice
+    if choice is None:
+        return []
+    on = "dev" if choice.folds is None else f"out-of-fold scores of {choice.folds} folds"
+    values = [choice.first_best, *(cell.value for cell in choice.cells)]
+    first = choice.first_best
+    best = "" if first is None else f", first-best {number(first, *values)}"
+    lines = [f"chosen on {on} from {count(len(choice.cells), 'cell')}, by {choice.metric}{best}:"]
+    order = _best_first(choice)
+    for i in order[:_MOST]:
+        lines.append(f"  {number(choice.cells[i].value, *values)}  {_cell(choice.cells[i], training.unit)}")
+    if len(order) > _MOST:
+        lines.append(f"  ... and {len(order) - _MOST} more (--grid-out)")
+    return lines
+
+
+def _best_first(choice: ChoiceRecord) -> list[int]:
+    """The chosen cell, then the others as they are."""
+    chosen = choice.chosen - 1
+    return [chosen, *(i for i in range(len(choice.cells)) if i != chosen)]
+
+
+def _cell(cell: CellRecord, unit: str) -> str:
+    parts = [f"{key}={value_text(value)}" for key, value in cell.settings.items()]
+    if cell.rounds is not None:
+        parts.append(count(cell.rounds, unit))
+    if cell.factor is not None:
+        parts.append(f"base score times {cell.factor:.4g}")
+    if cell.added is not None:
+        parts.append(f"base score plus {cell.added:.4g}")
+    return " ".join(parts)
+
+
+def cell_rows(training: Training) -> list[str]:
+    """Return lines of TSV, a row for each cell: settings, rounds, change of the base score, metric.
+
+    The first row has the names of the columns; ``chosen`` is 1 for the cell that became the model.
+    """
+    choice = training.choice
+    assert choice is not None  # the caller has chosen
+    keys = list(choice.cells[0].settings)
+    rows = (
+        [
+            *(value_text(cell.settings[key]) for key in keys),
+            *(cell.rounds, cell.factor, cell.added, cell.value, int(i == choice.chosen)),
+        ]
+        for i, cell in enumerate(choice.cells, 1)
+    )
+    return list(tsv([*keys, "rounds", "base_factor", "base_added", choice.metric, "chosen"], rows))
+
+
+def restart_lines(rounds: RestartsRecord, metric: str | None, *, weighted: bool = False) -> list[str]:
+    """Return the value that was kept, and best, median and worst of the restarts.
+
+    ``weighted`` tells that the training lists counted by their weights, in all these values.
+    """
+    dev = "" if rounds.dev is None else f"; dev {metric} {_value(rounds.dev)}"
+    start = f"{metric} {_value(rounds.initial)}, initial weights: {rounds.init}"
+    if not rounds.improved:
+        lines = [f"no improvement over the initial weights ({start}){dev}"]
+    else:
+        mean = f", mean of the {rounds.averaged} best restarts" if rounds.averaged > 1 else ""
+        of = " of the weighted lists" if weighted else ""
+        lines = [f"train {metric}{of} {_value(rounds.train)}{mean} (from {start}){dev}"]
+    reached = [restart.train for restart in rounds.restarts if not math.isnan(restart.train)]
+    best = rounds.best
+    if len(reached) > 1 and not math.isnan(best):
+        near = sum(abs(value - best) <= NEAR for value in reached)
+        ordered = sorted(reached, key=lambda value: abs(value - best))
+        lines.append(
+            f"{count(len(rounds.restarts), 'restart')}: best {ordered[0]:.4f}, "
+            f"median {ordered[len(ordered) // 2]:.4f}, worst {ordered[-1]:.4f}; "
+            f"{near} within {NEAR:g} of the best"
+        )
+    return lines
+
+
+def spread_lines(rounds: RestartsRecord, names: list[str]) -> list[str]:
+    """Return a table of the better restarts' weights of the features ``names``."""
+    rows = {row.feature: row for row in rounds.spread}
+    shown = [rows[name] for name in names if name in rows]
+    if not shown:
+        return []
+    title = f"weights of the better half of {count(len(rounds.restarts), 'restart')}"
+    cells = [(row.feature, *(f"{value:.6g}" for value in (row.min, row.max, row.sd))) for row in shown]
+    return [title, *drawn(table(("", "least", "largest", "deviation"), cells))]
+
+
+def _value(value: float) -> str:
+    return "without a value" if math.isnan(value) else f"{value:.4f}"
+
+
+def sparkline(values: Sequence[float], width: int = 60) -> str:
+    """Return a learning curve in one line: a bar for each value; more than ``width`` values are thinned.
+
+    NaN is a blank. Equal values are all the lowest bar.
+    """
+    n = len(values)
+    kept = [values[i * (n - 1) // (width - 1)] for i in range(width)] if n > width else list(values)
+    finite = [value for value in kept if math.isfinite(value)]
+    if not finite:
+        return " " * len(kept)
+    low, high = min(finite), max(finite)
+    step = (high - low) / (len(BARS) - 1) or 1.0
+    return "".join(BARS[round((value - low) / step)] if math.isfinite(value) else " " for value in kept)

@@ -1,33 +1,34 @@
-"""The contents of a set of lists and its oddities, as ``rerank validate`` reports them."""
+"""Candidate lists in words and as a table: their contents and oddities, their first items.
+
+CandidateLists describe themselves by these functions, which therefore cannot import them.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rerank.core.errors import cut
+from rerank.core.errors import DataError, cut
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Sheet, facts_sheet
+from rerank.core.tables.sheet import Sheet, facts_sheet, table_of
 from rerank.core.tables.text import facts
 from rerank.core.text import count, some
-from rerank.core.types import Floats
-from rerank.data.classes import ClassLabels
-from rerank.data.columns.class_sets import plain_answer
+from rerank.core.types import Floats, Index
+from rerank.data.columns.class_sets import class_sets, coder, ordered_names, plain_answer
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
-from rerank.data.labels import label_copies
-from rerank.data.lists import CandidateLists
+from rerank.data.columns.traces import Traces, chain_codes
 from rerank.data.matrix import Dense
-from rerank.data.reading import Reading
-from rerank.data.unjudged import has_negative, has_order, unjudged_items
-from rerank.formats.sources import Data, read_judged
-from rerank.report.structures import structure_facts
 
 _MOST_NAMES = 6
 _MOST_CLASSES = 10
 _LONGEST_NAME = 40
+_MOST_ITEMS = 10  # of lists in a notebook
+_MOST_FEATURES = 8
+_SAMPLE = 256
 _BLOCK = 1 << 20  # values compared at a time
 
 
@@ -43,9 +44,14 @@ class Contents(Display):
         """Return aligned text."""
         return facts(self._rows())
 
-    def sheet(self) -> Sheet:
+    def sheets(self) -> list[Sheet]:
         """Return the same as a table."""
-        return facts_sheet(self._rows())
+        return [facts_sheet(self._rows())]
+
+    def frame_columns(self) -> dict[str, list[str]]:
+        """Return names of facts and texts."""
+        names, texts = zip(*self._rows(), strict=True)
+        return {"fact": list(names), "text": list(texts)}
 
     def as_json(self) -> dict[str, Any]:
         """Return the same as plain values."""
@@ -56,7 +62,7 @@ class Contents(Display):
         return [*self.facts, *odd, *(("fault", text) for text in self.faults)]
 
 
-def describe(lists: CandidateLists) -> Contents:
+def describe(lists: Any) -> Contents:
     """Return counts of lists, items, features and labels, and the oddities of each column."""
     sizes = lists.lengths
     of_classes = lists.labels is None and lists.classes is not None
@@ -74,7 +80,7 @@ def describe(lists: CandidateLists) -> Contents:
         facts.append(("texts", _texts(lists)))
     if lists.answers is not None:
         facts.append(("answers", _answers(lists.answers, lists)))
-    facts += structure_facts(lists)
+    facts += _structures(lists)
     facts += [(f"{name} trees", _trees(trees)) for name, trees in lists.structures.items()]
     if lists.base_scores is not None:
         facts.append(("scores", _scores(lists.base_scores)))
@@ -86,7 +92,7 @@ def describe(lists: CandidateLists) -> Contents:
     return Contents(facts, oddities, doubled_ids(lists))
 
 
-def _features(lists: CandidateLists) -> str:
+def _features(lists: Any) -> str:
     features = lists.features
     text = f"{features.n_features}, {features.describe()}"
     if lists.feature_names is not None:
@@ -96,29 +102,32 @@ def _features(lists: CandidateLists) -> str:
     return text
 
 
-def feature_names(lists: CandidateLists, most: int) -> str:
+def feature_names(lists: Any, most: int) -> str:
     """Return the first names of features in brackets, empty if the set has none."""
     names = lists.feature_names or ()
     return f" ({some([cut(name, _LONGEST_NAME) for name in names[: most + 1]], most)})" if len(names) else ""
 
 
-def _labels(lists: CandidateLists) -> str:
+def _labels(lists: Any) -> str:
     if lists.unretrieved is None:
         return _label_values(lists)
     missed = int(np.count_nonzero(lists.unretrieved.values > 0))
     return f"{_label_values(lists)}; {count(missed, 'relevant item')} more in no list"
 
 
-def _classes(lists: CandidateLists) -> str:
-    labels = ClassLabels.of(lists)
-    counts = np.bincount(labels.codes, minlength=len(labels.names)).tolist()
-    pairs = [f"{cut(name, _LONGEST_NAME)} × {n}" for name, n in zip(labels.names, counts, strict=True)]
-    text = f"{len(pairs)}: {some(pairs, _MOST_CLASSES)}; {labels.lengths.mean():.3g} per example"
-    without = int(np.count_nonzero(labels.lengths == 0))
+def _classes(lists: Any) -> str:
+    sets, index = class_sets(lists.classes, lambda at, found: DataError(f"{lists.source}: found {found}"))
+    lengths = np.array([len(some) for some in sets])[index]
+    names = ordered_names(name for some in sets for name in some)
+    codes = [[coder(names)(name) for name in some] for some in sets]
+    counts = Counter(code for k in index.tolist() for code in codes[k])
+    pairs = [f"{cut(name, _LONGEST_NAME)} × {counts[i]}" for i, name in enumerate(names)]
+    text = f"{len(pairs)}: {some(pairs, _MOST_CLASSES)}; {lengths.mean():.3g} per example"
+    without = int(np.count_nonzero(lengths == 0))
     return f"{text}; {count(without, 'example')} without one" if without else text
 
 
-def _label_values(lists: CandidateLists) -> str:
+def _label_values(lists: Any) -> str:
     if lists.labels is None:
         return "none"
     judged = lists.labels[~np.isnan(lists.labels)]
@@ -130,14 +139,14 @@ def _label_values(lists: CandidateLists) -> str:
     return f"{len(values)} values from {values[0]:g} to {values[-1]:g}, mean {judged.mean():.4g}"
 
 
-def _ids(lists: CandidateLists) -> str:
+def _ids(lists: Any) -> str:
     have = [
         name for name, column in (("list", lists.list_ids), ("item", lists.item_ids)) if column is not None
     ]
     return " and ".join(have) if have else "none"
 
 
-def _texts(lists: CandidateLists) -> str:
+def _texts(lists: Any) -> str:
     assert lists.texts is not None
     distinct = int(np.count_nonzero(~lists.texts.repeated(lists.offsets)))
     words = sum(len(text.split()) for text in lists.texts) / lists.n_items
@@ -145,7 +154,7 @@ def _texts(lists: CandidateLists) -> str:
     return f"{text}; {count(len(lists.references), 'reference')}" if lists.references else text
 
 
-def _answers(answers: StringColumn, lists: CandidateLists) -> str:
+def _answers(answers: StringColumn, lists: Any) -> str:
     plain = StringColumn.from_strings(map(plain_answer, answers))
     given = plain.lengths() > 0
     distinct = int(np.count_nonzero(given & ~plain.repeated(lists.offsets)))
@@ -159,7 +168,7 @@ def _trees(trees: Forest) -> str:
     return text + (f", {missing} missing" if missing else "")
 
 
-def _odd_texts(lists: CandidateLists) -> list[str | None]:
+def _odd_texts(lists: Any) -> list[str | None]:
     """Texts that are empty or repeated in their list."""
     if lists.texts is None:
         return []
@@ -171,7 +180,7 @@ def _odd_texts(lists: CandidateLists) -> list[str | None]:
     ]
 
 
-def _scattered(lists: CandidateLists) -> str | None:
+def _scattered(lists: Any) -> str | None:
     if lists.rows is None:
         return None
     return "the lines of some lists are not contiguous; they were grouped, scores keep the order of the lines"
@@ -186,7 +195,7 @@ def _scores(scores: Floats) -> str:
     return f"{text}; {count(missing, 'item')} without one" if missing else text
 
 
-def _judgements(lists: CandidateLists) -> list[str | None]:
+def _judgements(lists: Any) -> list[str | None]:
     """Lists and items that are useless for training or tests."""
     single = int((lists.lengths == 1).sum())
     out = [f"{count(single, 'list')} of one item" if single else None]
@@ -200,7 +209,8 @@ def _judgements(lists: CandidateLists) -> list[str | None]:
     tied = int((top == low).sum())
     irrelevant = int((top <= 0).sum())
     negative = int((lists.labels < 0).sum())
-    alone = bool(unjudged_items(lists).any()) and not has_negative(lists) and not has_order(lists)
+    partly = np.isnan(lists.labels) & ~np.isnan(np.repeat(top, lists.lengths))
+    alone = bool(partly.any()) and not np.any(lists.labels <= 0) and not np.any(top > low)
     return [
         *out,
         f"{count(unjudged, 'unjudged item')}, {count(none, 'list')} with no judged item"
@@ -213,7 +223,7 @@ def _judgements(lists: CandidateLists) -> list[str | None]:
     ]
 
 
-def _constant(lists: CandidateLists) -> str | None:
+def _constant(lists: Any) -> str | None:
     """Features that never differ within a list cannot change a ranking."""
     idle = 0
     begin = lists.offsets[:-1]
@@ -230,7 +240,7 @@ def _constant(lists: CandidateLists) -> str | None:
     return f"{count(unused, 'feature that never occurs', 'features that never occur')}" if unused else None
 
 
-def _twins(lists: CandidateLists) -> str | None:
+def _twins(lists: Any) -> str | None:
     """Items of one list with the same features, found by two random projections."""
     if lists.has_missing or lists.n_features == 0:
         return None
@@ -249,7 +259,7 @@ def _twins(lists: CandidateLists) -> str | None:
     return text
 
 
-def doubled_ids(lists: CandidateLists) -> list[str]:
+def doubled_ids(lists: Any) -> list[str]:
     """One line with the first repeated item id, if there is one."""
     if lists.item_ids is None:
         return []
@@ -263,32 +273,105 @@ def doubled_ids(lists: CandidateLists) -> list[str]:
     return [f"{count(doubled, 'duplicate item id')} within a list, the first {first}"]
 
 
-def validate(data: Data, *, reading: Reading | None = None) -> Contents:
-    """Return what lists hold: counts, labels, oddities, and faults that break other tools.
+def label_copies(lists: Any) -> list[str]:
+    """Return the names of features that are the label, perhaps scaled: a model of them learns nothing else.
 
-    Parameters
-    ----------
-    data : CandidateLists, a file or a data frame.
-    reading : how a file is read.
-
-    Returns
-    -------
-    Contents
-        With ``facts``, ``oddities`` and ``faults``.
-
-    Raises
-    ------
-    RerankError
-        If a file or a frame holds no lists; FormatError with the line if the file does not follow its format.
-
-    Examples
-    --------
-    >>> import rerank
-    >>> rerank.validate(rerank.CandidateLists.from_arrays([[1.0], [2.0]], [0, 1], group=[2]))
-    lists     1, of 2 to 2 items, median 2
-    items     2
-    features  1, dense float64
-    labels    0 × 1, 1 × 1
-    ids       none
+    Labels of one value, or of fewer than ten judged items, have none.
     """
-    return describe(read_judged(data, reading))
+    if lists.labels is None:
+        return []
+    judged = np.flatnonzero(~np.isnan(lists.labels))
+    labels = lists.labels[judged]
+    if len(judged) < 10 or labels.min() == labels.max():
+        return []
+    ends = judged[[int(np.argmin(labels)), int(np.argmax(labels))]]
+    share = (lists.labels - labels.min()) / (labels.max() - labels.min())
+    low, high = lists.features.take(ends).to_dense().astype(np.float64)
+    step = high - low
+
+    def fits(column: Floats, items: Index, j: int) -> bool:
+        line = low[j] + step[j] * share[items]
+        return bool(np.allclose(column, line, rtol=1e-9, atol=1e-9 * abs(step[j])))
+
+    some = np.unique([*ends, *judged[:: max(len(judged) // _SAMPLE, 1)]])
+    sample = lists.features.take(some)
+    suspects = np.flatnonzero(np.isfinite(step) & (step != 0)).tolist()
+    suspects = [j for j in suspects if fits(sample.column(j), some, j)]
+    names = lists.names()
+    return [names[j] for j in suspects if fits(lists.features.column(j)[judged], judged, j)]
+
+
+def _structures(lists: Any) -> list[tuple[str, str]]:
+    """Facts about models, natives, and how much of the natives the models cover."""
+    facts = []
+    if lists.traces is not None:
+        facts.append(("models", _sizes(lists.traces)))
+    if lists.natives is not None:
+        facts.append(("natives", _sizes(lists.natives)))
+    if lists.traces is not None and lists.natives is not None:
+        shares = coverage(lists)
+        known = ~np.isnan(shares)
+        shares, lengths = shares[known], lists.natives.lengths[lists.list_index[known]]
+        if len(shares):
+            low, middle, high = (f"{value:g}" for value in _spread(np.round(shares * lengths)))
+            facts.append(("matched", f"{low} to {high} residues of model and native, median {middle}"))
+            low, middle, high = (f"{100 * value:.4g}" for value in _spread(shares))
+            full = f"{int((shares == 1).sum())} of {count(len(shares), 'model')} complete"
+            facts.append(("coverage", f"{low} to {high}% of the native, median {middle}%; {full}"))
+    return facts
+
+
+def coverage(lists: Any) -> Floats:
+    """Return the share of its native's residues that each model has, float64 (n_items).
+
+    NaN if there is no native or no model. Both columns must be there.
+    """
+    models, natives = lists.traces, lists.natives
+    assert models is not None
+    assert natives is not None
+    out = np.full(lists.n_items, np.nan)
+    for i in range(lists.n_lists):
+        keys = natives.keys[natives.of(i)]
+        for item in range(*lists.offsets[i : i + 2].tolist()):
+            own = models.keys[models.of(item)]
+            if len(keys) and len(own):
+                out[item] = len(np.intersect1d(own, keys, assume_unique=True)) / len(keys)
+    return out
+
+
+def _sizes(traces: Traces) -> str:
+    """Residues and chains of structures, and how many are empty."""
+    there = np.flatnonzero(traces.lengths > 0)
+    missing = len(traces) - len(there)
+    text = f"{len(there)}"
+    if len(there):
+        low, middle, high = (f"{value:g}" for value in _spread(traces.lengths[there].astype(np.float64)))
+        chains = [len(np.unique(chain_codes(traces.keys[traces.of(i)]))) for i in there.tolist()]
+        least, most = min(chains), max(chains)
+        of_chains = count(most, "chain") if least == most else f"{least} to {most} chains"
+        text += f", {low} to {high} residues, median {middle}, {of_chains}"
+    return text + (f"; {missing} missing" if missing else "")
+
+
+def _spread(values: Floats) -> tuple[float, float, float]:
+    return float(values.min()), float(np.median(values)), float(values.max())
+
+
+def first_items(lists: Any) -> Sheet:
+    """Return the first items, with their first features, as a table."""
+    rows: list[dict[str, Any]] = []
+    left = max(0, lists.n_features - _MOST_FEATURES)
+    for one in lists:
+        for item in one[: _MOST_ITEMS - len(rows)]:
+            record: dict[str, Any] = {"list": item.list_id, "id": item.id}
+            record |= {} if item.text is None else {"text": item.text}
+            record |= {} if item.classes is None else {"classes": item.classes}
+            if lists.labels is not None:
+                record |= {"label": item.label}
+            names = [name for name in lists.names()[:_MOST_FEATURES] if name not in record]
+            rows.append(record | {name: item.features.get(name, 0.0) for name in names})
+        if len(rows) >= _MOST_ITEMS:
+            break
+    notes = [f"{count(lists.n_lists, 'list')}, {count(lists.n_items, 'item')}"]
+    notes += [f"{count(left, 'more feature')}"] * bool(left)
+    return table_of(rows, notes=notes)

@@ -139,6 +139,10 @@ class Scheme:
 class PairCounts(Display, list[Scheme]):
     """The pairs of several schemes; its data frame has their ``row()``."""
 
+    def sheets(self) -> list[Sheet]:
+        """Return the rows as a table."""
+        return [pair_sheet(self)]
+
 
 def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
     """Return the quantisers of Duh's Table 4.1 that need no threshold; none if labels have few values.

@@ -1,24 +1,159 @@
-"""A model as text, as tables, or as a record."""
+"""A model in words, as tables and as a record: its facts and its weights.
+
+Models describe themselves by these functions, which therefore cannot import them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
+import numpy as np
+
+from rerank.core.errors import ConfigError
+from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet, table_of
 from rerank.core.tables.text import facts, pairs
 from rerank.core.text import count
+from rerank.data.names import Columns
+from rerank.data.selection import columns_matching
 from rerank.evaluation.results import plain
-from rerank.models.base import Model, plain_margin
-from rerank.models.fragments import ModelFragments
-from rerank.models.training import LATER, RestartsRecord
-from rerank.report.choice import choice_lines
-from rerank.report.fragments import fragment_lines, fragment_records, fragment_sheets
-from rerank.report.runs import spread_lines
-from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line, unjudged_lines
-from rerank.report.weight_table import ShownWeights, shown_weights
+from rerank.models.describe_training import (
+    abstain_lines,
+    base_lines,
+    choice_lines,
+    gain_line,
+    margin_line,
+    spread_lines,
+    unjudged_lines,
+)
+from rerank.models.training import LATER, RestartsRecord, plain_margin
+
+RAW = "of the raw features, after missing values are filled: scores are their sum and a constant"
+SCALED = "of the scaled features"
+MOST_ROWS = 50  # weights in a notebook
 
 
-def _parts(model: Model) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Scale:
+    """How a feature is scaled, and the weight of the raw feature."""
+
+    shift: float
+    divisor: float
+    raw_weight: float | None
+
+
+@dataclass(frozen=True)
+class ShownWeights:
+    """The rows of weights that are shown of a model, and what to say about them.
+
+    Attributes
+    ----------
+    rows : names and weights, the heaviest first.
+    n : how many rows there are without a choice of features.
+    features : the names of the features that were chosen, None = all.
+    constant : what raw scores have besides, None if the weights are those of the model itself.
+    kind : what the weights are of, "" if the model scales no feature.
+    scales : of a feature that is scaled to (x - shift) / divisor the shift, the divisor, which is infinite if
+        the feature is constant, and the weight of the raw feature if the model is linear.
+    """
+
+    rows: list[tuple[str, float]]
+    n: int
+    features: frozenset[str] | None = None
+    constant: float | None = None
+    kind: str = ""
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+
+    def scale_of(self, row: str) -> dict[str, float]:
+        """Return the scale of a row's feature by the names that JSON and tables have, empty without one."""
+        scale = self.scales.get(_feature_of(row, self.scales))
+        found = {} if scale is None else asdict(scale)
+        return {key: value for key, value in found.items() if value is not None}
+
+    def notes(self, top: int | None) -> list[str]:
+        """Return lines on what is not shown of the first ``top`` rows, and on the constant."""
+        left, others = len(self.rows) - len(self.rows[:top]), self.n - len(self.rows)
+        lines = [f"... and {left} more"] if left else []
+        lines += [f"... and {others} of other features"] if others else []
+        if self.constant is not None:
+            what = "the same for all items: it changes no order in a list"
+            lines.append(f"constant {self.constant:.6g}, {what}")
+        return lines
+
+    def fills(self, model: Any) -> list[tuple[str, float, int]]:
+        """Return the rows of ``Imputation.rows`` of the features that were chosen."""
+        rows = [] if model.imputation is None else model.imputation.rows(model.input_names)
+        return [row for row in rows if self.features is None or row[0] in self.features]
+
+
+def shown_weights(
+    model: Any, features: Sequence[str] = (), unscaled: bool = False, source: str = "the model"
+) -> ShownWeights:
+    """Return the weights to show of a model.
+
+    Parameters
+    ----------
+    model : a model.
+    features : only rows of these features, items as ``--features`` takes them.
+    unscaled : weights of the raw features.
+    source : how errors begin.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If the model has no weights of raw features, or an item matches no feature.
+    """
+    rows, constant, kind = model.explain(), None, "" if _is_raw(model) else SCALED
+    scales = {} if unscaled else _scales(model)
+    if unscaled:
+        if not hasattr(model, "unscaled"):
+            raise ConfigError(f"{source}: a model of kind {model.kind} has no weights of raw features")
+        raw = model.unscaled(source)
+        own = set(raw.names)
+        rest = [row for row in rows if row[0] not in own]  # thresholds
+        rows, constant, kind = [*raw.heaviest_first(), *rest], raw.constant, RAW
+    elif scales:
+        kind += ", (x - shift) / divisor" + (
+            "; --unscaled: of the raw ones" if hasattr(model, "unscaled") else ""
+        )
+    n, wanted = len(rows), None
+    if features:
+        names = model.feature_names
+        chosen = columns_matching(Columns(names, len(names)), features, source)
+        wanted = frozenset(names[j] for j in np.flatnonzero(chosen).tolist())
+        rows = [row for row in rows if _feature_of(row[0], set(names)) in wanted]
+    return ShownWeights(rows, n, wanted, constant, kind, scales)
+
+
+def _is_raw(model: Any) -> bool:
+    return model.scaling is None or model.scaling.name == "none"
+
+
+def _scales(model: Any) -> dict[str, Scale]:
+    """The scales of features by name, none if they are scaled within lists, by ranks or not at all."""
+    if model.scaling is None or "divisor" not in model.scaling.values:
+        return {}
+    divisors = model.scaling.values["divisor"]
+    shifts = model.scaling.values.get("shift", np.zeros(len(divisors)))
+    raw = [None] * len(divisors)
+    if hasattr(model, "unscaled"):
+        with np.errstate(over="ignore"):
+            raw = (model.weights / divisors).tolist()
+    columns = zip(model.feature_names, shifts.tolist(), divisors.tolist(), raw, strict=True)
+    return {name: Scale(*values) for name, *values in columns}
+
+
+def _feature_of(row: str, names: Container[str]) -> str:
+    """The feature of a row, which may go on after its name, as in ``length >= 3``; "" if it has none."""
+    while row not in names:
+        row, space, _ = row.rpartition(" ")
+        if not space:
+            return ""
+    return row
+
+
+def _parts(model: Any) -> dict[str, Any]:
     training = model.training.as_json()
     if "unlabelled" in training:
         training["unlabelled"] = _without_sketch(training["unlabelled"])
@@ -40,7 +175,7 @@ def _parts(model: Model) -> dict[str, Any]:
     }
 
 
-def _missing(model: Model) -> str:
+def _missing(model: Any) -> str:
     """The policy for missing values, and how many features lacked some in training."""
     assert model.imputation is not None
     rows = model.imputation.rows(model.input_names)
@@ -48,7 +183,7 @@ def _missing(model: Model) -> str:
     return f"{model.missing_policy}{lacking}"
 
 
-def _fill_lines(model: Model, weights: ShownWeights, top: int | None) -> list[str]:
+def _fill_lines(model: Any, weights: ShownWeights, top: int | None) -> list[str]:
     """The means that take the place of missing values."""
     rows = weights.fills(model)
     if not rows[:top]:
@@ -68,9 +203,9 @@ def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_record(
-    model: Model,
+    model: Any,
     top: int | None = None,
-    fragments: ModelFragments | None = None,
+    fragments: Any | None = None,
     shown: ShownWeights | None = None,
 ) -> dict[str, Any]:
     """Return a model without its arrays, its weights by name, and fragments of trees, for JSON.
@@ -95,15 +230,15 @@ def model_record(
         parts["weights_of"] = "scaled features" if scaled else "raw features"
     if shown.constant is not None:
         parts |= {"unscaled": True, "constant": shown.constant}
-    more = ({"shares": shares} if shares else {}) | ({} if fragments is None else fragment_records(fragments))
+    more = ({"shares": shares} if shares else {}) | ({} if fragments is None else fragments.as_json())
     record: dict[str, Any] = plain(parts | more)
     return record
 
 
 def model_sheets(
-    model: Model,
+    model: Any,
     top: int | None = None,
-    fragments: ModelFragments | None = None,
+    fragments: Any | None = None,
     shown: ShownWeights | None = None,
 ) -> list[Sheet]:
     """Return what is known of a model, its weights, its features' shares of steps, and fragments of trees."""
@@ -112,7 +247,7 @@ def model_sheets(
     weights = shown or shown_weights(model)
     known = facts_sheet(model_facts(model) + _kind_fact(weights))
     sheets = [known, weight_sheet(model, top, weights), _fill_sheet(weights.fills(model), top), shares]
-    sheets += [] if fragments is None else fragment_sheets(fragments)
+    sheets += [] if fragments is None else fragments.sheets()
     return [sheet for sheet in sheets if sheet.rows]
 
 
@@ -130,7 +265,7 @@ def _fill_sheet(rows: list[tuple[str, float, int]], top: int | None) -> Sheet:
     return Sheet(columns, tuple(map(Row, rows[:top])))
 
 
-def weight_sheet(model: Model, top: int | None = None, weights: ShownWeights | None = None) -> Sheet:
+def weight_sheet(model: Any, top: int | None = None, weights: ShownWeights | None = None) -> Sheet:
     """Return the weights, the heaviest first."""
     weights = weights or shown_weights(model)
     remarks, shown = model.remarks(), weights.rows[:top]
@@ -150,7 +285,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def model_facts(model: Model) -> list[tuple[str, str]]:
+def model_facts(model: Any) -> list[tuple[str, str]]:
     """Return what is known of a model but its weights, as names and texts."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
@@ -183,9 +318,9 @@ def model_facts(model: Model) -> list[tuple[str, str]]:
 
 
 def model_lines(
-    model: Model,
+    model: Any,
     top: int | None = None,
-    fragments: ModelFragments | None = None,
+    fragments: Any | None = None,
     shown: ShownWeights | None = None,
 ) -> list[str]:
     """Return the same as aligned text, the heaviest weights first."""
@@ -198,11 +333,28 @@ def model_lines(
     lines += weights.notes(top)
     lines += _fill_lines(model, weights, top)
     lines += _share_lines(model.step_shares(), top)
-    lines += [] if fragments is None else fragment_lines(fragments)
+    lines += [] if fragments is None else fragments.lines()
     rounds = model.training.rounds
     if isinstance(rounds, RestartsRecord) and len(rounds.restarts) > 1:
         lines += ["", *spread_lines(rounds, [name for name, _ in heaviest])]
     return lines
+
+
+def model_records(model: Any) -> list[dict[str, Any]]:
+    """Return all weights with their scales and remarks, for data frames and notebooks."""
+    remarks, shown = model.remarks(), shown_weights(model)
+    return [
+        {"feature": name, "weight": weight, **shown.scale_of(name)}
+        | ({"remark": remarks.get(name, "")} if remarks else {})
+        for name, weight in shown.rows
+    ]
+
+
+def notebook_sheet(model: Any) -> Sheet:
+    """Return the first weights, above what else is known of the model."""
+    records, known = model_records(model), [line for line in model_lines(model, top=0) if line.strip()]
+    more = [f"... and {len(records) - MOST_ROWS} more"] if len(records) > MOST_ROWS else []
+    return table_of(records[:MOST_ROWS], title=repr(model), notes=[*more, *known])
 
 
 def _share_lines(shares: list[tuple[str, float]], top: int | None) -> list[str]:

@@ -60,13 +60,7 @@ def show(
     from rerank.models.base import load_model
     from rerank.models.describe import shown_weights
     from rerank.models.fragments import has_fragments, model_fragments
-<<<<<<< HEAD
     from rerank.models.fragments.mining import DEFAULT
-    from rerank.report import models
-    from rerank.report.weight_table import shown_weights
-=======
-    from rerank.models.fragments.of_model import DEFAULT
->>>>>>> main
 
     if fragments == 0 and min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")

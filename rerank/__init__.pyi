@@ -8,11 +8,11 @@ from rerank.core.errors import FormatError as FormatError
 from rerank.core.errors import RerankError as RerankError
 from rerank.data.example_pairs import preference_pairs as preference_pairs
 from rerank.data.lists import CandidateLists as CandidateLists
-from rerank.experiment.evaluating import compare as compare
-from rerank.experiment.evaluating import compare_files as compare_files
-from rerank.experiment.evaluating import default_metrics as default_metrics
-from rerank.experiment.evaluating import evaluate as evaluate
-from rerank.experiment.evaluating import evaluate_files as evaluate_files
+from rerank.evaluation.evaluate import compare as compare
+from rerank.evaluation.evaluate import compare_files as compare_files
+from rerank.evaluation.evaluate import default_metrics as default_metrics
+from rerank.evaluation.evaluate import evaluate as evaluate
+from rerank.evaluation.evaluate import evaluate_files as evaluate_files
 from rerank.experiments.config import ExperimentConfig as ExperimentConfig
 from rerank.experiments.config import read_experiment as read_experiment
 from rerank.experiments.folder import RunFolder as RunFolder

@@ -38,9 +38,8 @@ MAY_IMPORT = {
     "learners": {"models", "similarity", "features", *BELOW},
     "transductive": {"learners", "models", "similarity", "features", *BELOW},
     "report": {"transductive", "learners", "models", "similarity", *MIDDLE},
-    "experiment": {"report", "transductive", "learners", "models", "similarity", *MIDDLE},
+    "training": {"report", "transductive", "learners", "models", "similarity", *MIDDLE},
 }
-MAY_IMPORT["training"] = {"experiment", *MAY_IMPORT["experiment"]}
 MAY_IMPORT["experiments"] = {"training", *MAY_IMPORT["training"]}
 MAY_IMPORT[ROOT] = {"experiments", *MAY_IMPORT["experiments"]}
 MAY_IMPORT["sklearn"] = MAY_IMPORT[ROOT]
@@ -189,8 +188,8 @@ def test_learners_see_no_metric_and_no_format(room):
         ("metrics/a.py", "from rerank.learners import l", ["metrics/a.py imports learners"]),
         ("models/a.py", "from rerank.learners import l", ["models/a.py imports learners"]),
         ("__init__.py", "from rerank.cli import app", ["__init__.py imports cli"]),
-        ("__init__.py", "from rerank.experiment import load\nfrom rerank._version import v", []),
-        ("cli/a.py", "from rerank import __version__\nfrom rerank.experiment import e", []),
+        ("__init__.py", "from rerank.experiments import run\nfrom rerank._version import v", []),
+        ("cli/a.py", "from rerank import __version__\nfrom rerank.experiments import e", []),
         ("native/_a.pyx", "from rerank.data.lists import L", ["native/_a.pyx imports data"]),
         ("native/_a.pyx", "    cimport numpy, rerank.core.errors", ["native/_a.pyx imports core"]),
         ("native/_a.pxd", "from ..core.errors import E", ["native/_a.pxd imports core"]),

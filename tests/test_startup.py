@@ -106,5 +106,5 @@ def test_a_run_with_judgements_imports_no_other_metric(folder: Path) -> None:
 def test_help_imports_no_numpy(folder: Path, arguments: str) -> None:
     modules = imported(folder, *arguments.split())
     assert (
-        {"numpy", "scipy", "yaml", "rich.console", "rerank.cli.train", "rerank.experiment"} & modules
+        {"numpy", "scipy", "yaml", "rich.console", "rerank.cli.train", "rerank.evaluation.evaluate"} & modules
     ) == set()

@@ -1,4 +1,4 @@
-"""The command line: thin verbs over rerank.experiment."""
+"""The command line: thin verbs over functions that Python users call as well."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.evaluate import Html
+from rerank.cli.evaluate import Html, with_page
 from rerank.cli.options import judges, reads
 from rerank.cli.output_format import As, write
 from rerank.data.reading import Reading
@@ -39,7 +39,9 @@ def compare(
     rerank compare test.txt a.scores b.scores c.scores --metric AP
     rerank compare a.run b.run --qrels qrels.txt --metric AP
     """
-    from rerank.experiment.evaluating import compare_files
+    from rerank.evaluation.evaluate import compare_files
 
-    found = compare_files(data, systems, html=html, reading=reading, **settings)
+    with with_page(html, data, reading, systems, {}) as show:
+        found = compare_files(data, systems, reading=reading, **settings)
+        show(found)
     write(as_, found.print, found.as_json, found.sheets)

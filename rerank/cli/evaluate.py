@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +13,11 @@ from rerank.cli import groups
 from rerank.cli.common import verb
 from rerank.cli.options import judges, reads
 from rerank.cli.output_format import As, write
+from rerank.core.errors import ConfigError
 from rerank.data.reading import Reading
+
+if TYPE_CHECKING:
+    from rerank.evaluation.judged import Judged
 
 Html = Annotated[
     str | None,
@@ -22,6 +28,25 @@ Html = Annotated[
         rich_help_panel=groups.OUTPUTS,
     ),
 ]
+
+
+@contextmanager
+def with_page(
+    html: str | None, data: str, reading: Reading, systems: Sequence[str], outputs: Mapping[str, str | None]
+) -> Iterator[Callable[[Judged], None]]:
+    """Check outputs before long work, and place all or none; the block gets what writes the page."""
+    from rerank.formats.sources import all_or_none, check_outputs, inputs_of
+
+    paths = {option: path for option, path in {**outputs, "--html": html}.items() if path is not None}
+    check_outputs(paths, inputs_of(data, reading, *systems))
+    if html is None:
+        yield lambda found: None
+        return
+    from rerank.report.page import check_page, write_page
+
+    check_page(html)
+    with all_or_none():
+        yield lambda found: write_page(found, html)
 
 
 @verb
@@ -78,11 +103,16 @@ def evaluate(
     rerank eval qrels.txt a.run b.run --metric AP
     rerank eval test.csv scores.txt test.csv:bm25 --metric AP
     """
-    from rerank.experiment.evaluating import evaluate_files
+    from rerank.evaluation.evaluate import evaluate_files
 
-    result = evaluate_files(
-        data, systems or [], per_list=per_list, html=html, reading=reading, replicas=replicas, **settings
-    )
+    if html is not None and replicas:
+        raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
+    names = [*(systems or []), *filter(None, [settings.get("baseline")])]
+    with with_page(html, data, reading, names, {"--per-list": per_list}) as show:
+        result = evaluate_files(
+            data, systems or [], per_list=per_list, reading=reading, replicas=replicas, **settings
+        )
+        show(result)
     notes = [line for line in result.variance_lines() if line]
     if not by_list:
         write(as_, result.print, result.as_json, result.sheets, notes=notes)

@@ -63,13 +63,19 @@ def _with_options(
         if parameter.name != name
     ]
 
+    # One wrapper takes the options of all classes of settings.
+    inner, taken = getattr(function, "_taken", (function, {}))
+    taken = {**taken, name: (added, make)}
+
     @functools.wraps(function)
     def command(**arguments: Any) -> Any:
-        typed = {key: arguments.pop(parameter.name) for key, parameter in added.items()}
-        given = {key: value for key, value in typed.items() if value not in (None, [])}
-        return function(**{name: make(given)}, **arguments)
+        for name, (options, make) in taken.items():
+            typed = {key: arguments.pop(parameter.name) for key, parameter in options.items()}
+            arguments[name] = make({key: value for key, value in typed.items() if value not in (None, [])})
+        return inner(**arguments)
 
     parameters = [*own, *added.values()]
+    command._taken = inner, taken  # type: ignore[attr-defined]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     del command.__wrapped__  # the new signature is the one to show

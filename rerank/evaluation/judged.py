@@ -284,8 +284,11 @@ def judge_systems(
     runs = {
         name: {WHOLE: ((Run(_checked(name, scores, lists.n_items)),),)} for name, scores in systems.items()
     }
-    settings = {"view": "systems", "name": lists.source, **settings}
-    return judge((part,), runs, judging, **settings)
+    found = judge((part,), runs, judging, **{"view": "systems", "name": lists.source, **settings})
+    found.table()
+    for metric in found.metrics.values() if found.view != "pairs" else ():
+        _ = metric.references
+    return found
 
 
 def _checked(system: str, scores: ArrayLike, n_items: int, where: str = "") -> Scores:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
-from rerank.data.columns.traces import SUPERPOSITIONS
-from rerank.data.lists import CandidateLists
-from rerank.evaluation.significance import SEED
-from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge
 
+if TYPE_CHECKING:
+    from rerank.data.lists import CandidateLists
+    from rerank.metrics.judges import ReportJudge
+
+SEED = 12345  # of every resampling by default
 OF_CLASSES = ("zero-one", "Hamming")
 OF_LABELS = ("AP", "RR", "nDCG@10")
 
@@ -75,6 +75,8 @@ class Judging(Settings):
         DataError
             If a needed column is missing.
         """
+        from rerank.metrics.base import parse_all, prepare_all  # the command line starts without them
+
         typed = parse_all(self.metrics)
         judges = prepare_all(
             lists,
@@ -93,6 +95,8 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
     For examples with classes these are zero-one and Hamming; for lists without labels PARSEVAL with gold
     trees, BLEU with references and GDT-TS with native structures; otherwise AP, RR and nDCG@10.
     """
+    from rerank.data.columns.traces import SUPERPOSITIONS
+
     if lists.labels is not None:
         return OF_LABELS
     if lists.classes is not None:

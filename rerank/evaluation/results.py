@@ -230,15 +230,15 @@ class MetricResults:
     @cached_property
     def references(self) -> dict[str, tuple[float, ...]]:
         """The values of first_best (if the lists have an order), random and oracle in each fold."""
-        firsts = [part.first_best[self.place] for part in self.results.parts]
-        known = [
-            (judge, first) for judge, first in zip(self.judges, firsts, strict=True) if first is not None
-        ]
-        found = {FIRST_BEST: tuple(corpus_value(judge, first) for judge, first in known)}
-        return (found if len(known) == len(firsts) else {}) | {
-            "random": tuple(judge.random() for judge in self.judges),
-            "oracle": tuple(judge.oracle() for judge in self.judges),
-        }
+        first, random, oracle = [], [], []
+        for part, judge in zip(self.results.parts, self.judges, strict=True):
+            statistics = part.first_best[self.place]
+            if statistics is not None:
+                first.append(corpus_value(judge, statistics))
+            random.append(judge.random())
+            oracle.append(judge.oracle())
+        known = {FIRST_BEST: tuple(first)} if len(first) == len(oracle) else {}
+        return known | {"random": tuple(random), "oracle": tuple(oracle)}
 
     @cached_property
     def _means(self) -> dict[str, float]:
@@ -417,32 +417,24 @@ class Results:
         """
         fraction = self.fraction if fraction is None else fraction
         if fraction not in self._tables:
-            names = [name for name, of in self.runs.items() if fraction in of]
-            rows = {name: self._statistics(name, fraction) for name in names}
+            rows: dict[str, list[Statistics]] = {}
+            for name, of in self.runs.items():
+                by_fold: list[list[list[Floats]]] = [[] for _ in self.parts]
+                for part, runs, seeds in zip(self.parts, of.get(fraction, ()), by_fold, strict=False):
+                    for run in runs:  # scores are ranked once for metrics of one kind
+                        scores = part.lists.from_input_order(run.scores)
+                        seeds.append(statistics(list(part.judges.values()), scores))
+                if fraction in of:
+                    rows[name] = _by_metric(by_fold)
             compared = self.all_pairs and self.baseline != FIRST_BEST and len(self.parts) == 1
             if not compared and self.has_first_best:
-                rows[FIRST_BEST] = self._first_best
+                firsts = [[[one for one in part.first_best if one is not None]] for part in self.parts]
+                rows[FIRST_BEST] = _by_metric(firsts)
             judges = [metric.judges for metric in self.metrics.values()]
             judged = [part.judged for part in self.parts]
             own = self.judging
             self._tables[fraction] = BootstrapTable(judges, rows, judged, own.samples, own.seed)
         return self._tables[fraction]
-
-    @cached_property
-    def _first_best(self) -> list[Statistics]:
-        """The statistics of the first stage, by metric."""
-        by_fold = [[found for found in part.first_best if found is not None] for part in self.parts]
-        return [tuple((found[m],) for found in by_fold) for m in range(len(self.metrics))]
-
-    def _statistics(self, system: str, fraction: int) -> list[Statistics]:
-        """The statistics of a system by all metrics: scores are ranked once for metrics of one kind."""
-        by_fold = [
-            [statistics(list(part.judges.values()), part.lists.from_input_order(run.scores)) for run in runs]
-            for part, runs in zip(self.parts, self.runs_of(system, fraction), strict=True)
-        ]
-        return [
-            tuple(tuple(seed[m] for seed in seeds) for seeds in by_fold) for m in range(len(self.metrics))
-        ]
 
     def list_keys(self) -> list[tuple[str, str]]:
         """Return the fold and the id of each list, in the order of ``list_values``."""
@@ -495,6 +487,12 @@ class Results:
             ids = count(n, "list id is", "list ids are")
             notes.append(f"{ids} in several folds, with other contents: taken as different lists")
         return notes
+
+
+def _by_metric(by_fold: Sequence[Sequence[Sequence[Floats]]]) -> list[Statistics]:
+    """Statistics of each fold, seed and metric by metric, fold and seed."""
+    n_metrics = len(by_fold[0][0])
+    return [tuple(tuple(seed[m] for seed in seeds) for seeds in by_fold) for m in range(n_metrics)]
 
 
 def _lacking(metric: MetricResults, n_folds: int, judged: int) -> list[str]:

@@ -16,12 +16,11 @@ from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
 from rerank.core.types import ArrayLike, Floats, Ints
+from rerank.evaluation.judging import SEED as SEED
 from rerank.native.evaluation import _resample
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.
 TOLERANCE = 1e-9
-# The seed of every resampling by default.
-SEED = 12345
 # Draws held in memory at once.
 _DRAWS = 1 << 22
 # Differences up to which Wilcoxon's test counts all signs if some are tied, as scipy's does.

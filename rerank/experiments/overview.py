@@ -47,7 +47,7 @@ class Overview:
 
     Parameters
     ----------
-    config, out, task, shard : as for ``rerank.experiment.run``; nothing is written.
+    config, out, task, shard : as for ``rerank.run``; nothing is written.
     """
 
     def __init__(

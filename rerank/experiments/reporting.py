@@ -17,9 +17,9 @@ from rerank.core.tables.text import show
 from rerank.core.text import count, some
 from rerank.evaluation.judged import Judged, judge
 from rerank.evaluation.judging import Judging
+from rerank.evaluation.notes import note_systems
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import FIRST_BEST, Part, Run, Runs
-from rerank.experiment.notes import note_systems
 from rerank.experiments.config import SPELLING
 from rerank.experiments.folder import EXPERIMENT, Cell, CellRecord, RunFolder, TimingRecord, read_run
 from rerank.formats.sources import all_or_none, check_outputs

@@ -22,7 +22,7 @@ from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.data.unjudged import Unjudged
-from rerank.experiment.notes import note_ndcg
+from rerank.evaluation.notes import note_ndcg
 from rerank.formats import load
 from rerank.formats.sources import (
     Data,
@@ -108,7 +108,7 @@ def fit(
     dev : development lists, which need a metric.
     list_weights : importance weights of the training lists, float64 (n_lists).
     unlabelled : the lists to be ranked, for learners that learn from them without labels.
-    plan : the fields of ``rerank.experiment.Plan``, such as metric="BLEU".
+    plan : the fields of ``rerank.Plan``, such as metric="BLEU".
 
     Raises
     ------

@@ -20,7 +20,7 @@ from common import arguments
 
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.experiment.evaluating import evaluate
+from rerank.evaluation.evaluate import evaluate
 from rerank.formats import load
 from rerank.metrics.labelling import label as labelled
 from rerank.training.train import fit, make_learner

@@ -10,7 +10,7 @@ import pytest
 
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.experiment.notes import note_systems
+from rerank.evaluation.notes import note_systems
 
 QUERIES = [f"q{i}" for i in range(20)]
 
@@ -49,7 +49,7 @@ def notes(result) -> list[str]:
 
 @pytest.mark.parametrize("at_once", [1 << 18, 5])
 def test_systems_that_rank_alike_and_scores_that_never_differ(rerank, folder, monkeypatch, at_once):
-    monkeypatch.setattr("rerank.experiment.notes._AT_ONCE", at_once)
+    monkeypatch.setattr("rerank.evaluation.notes._AT_ONCE", at_once)
     expected = [
         "as-good: ranks every list as good does",
         "flat: no two items of a list have different scores; ties decide everything",

@@ -8,9 +8,9 @@ import pytest
 from small_pages import Page
 
 from rerank.data.reading import Reading
-from rerank.experiment.evaluating import compare_files, evaluate_files
+from rerank.evaluation.evaluate import compare_files, evaluate_files
 from rerank.experiments.reporting import read_report
-from rerank.report.page import page_text
+from rerank.report.page import page_text, write_page
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -41,13 +41,14 @@ def test_eval_writes_the_page_and_prints_the_same_table(rerank, scored):
         ["a.scores", "b.scores"],
         ["RR", "P@1"],
         baseline="a.scores",
-        html="again.html",
         reading=Reading(first_best="input"),
         samples=20,
     )
+    write_page(found, "again.html")
     assert (scored / "again.html").read_text() == text
     result = found.systems["b.scores"]["RR"]
-    assert f"{result.wins} / {result.ties} / {result.losses}" in page.text
+    test = result.test
+    assert f"{test.wins} / {test.ties} / {test.losses}" in page.text
     assert result.ci is not None
     assert "{:.4f} to {:.4f}".format(*result.ci) in page.text
 

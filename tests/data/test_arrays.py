@@ -21,7 +21,7 @@ import rerank
 from rerank.core.errors import DataNote, RerankError
 from rerank.data.arrays import cells, real_array
 from rerank.data.lists import CandidateLists
-from rerank.experiment.evaluating import evaluate
+from rerank.evaluation.evaluate import evaluate
 from rerank.similarity import assign
 
 NAN = float("nan")

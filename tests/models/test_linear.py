@@ -124,7 +124,7 @@ def test_show_counts_the_weights_and_not_the_thresholds(files):
     [("prank", 0.42, 0.60), ("oap-bpm", 0.42, 0.60), ("uneven-margin", 0.44, 0.66)],
 )
 def test_ohsumed_is_ranked_far_better_than_at_random(shared_data, learner, least, correct):
-    from rerank.experiment.evaluating import evaluate
+    from rerank.evaluation.evaluate import evaluate
     from rerank.formats import load
 
     values = []

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from rerank.core.errors import ConfigError
+import numpy as np
+
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.read import opening_once
 from rerank.core.files.write import write_lines
+from rerank.core.text import count
+from rerank.core.types import Floats
+from rerank.data.arrays import cells
+from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note
 from rerank.data.reading import Reading
+from rerank.evaluation.align_systems import FIRST_BEST as SPELLED
+from rerank.evaluation.align_systems import Systems
 from rerank.evaluation.judged import Judged, judge_systems, values_of
 from rerank.evaluation.judging import OF_LABELS, Judging
 from rerank.evaluation.judging import default_metrics as default_metrics
+from rerank.evaluation.notes import note_evaluation, note_ndcg, note_systems
 from rerank.evaluation.results import FIRST_BEST
-from rerank.experiment.align_systems import FIRST_BEST as SPELLED
-from rerank.experiment.align_systems import Systems
-from rerank.experiment.classes import has_classes, judged, note_predictions, predictions_of, reading_for
-from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
-from rerank.experiment.systems import (
+from rerank.evaluation.systems import (
     add_data,
     add_files,
     check_missing,
@@ -29,9 +35,13 @@ from rerank.experiment.systems import (
     is_nested_mapping,
     systems_in,
 )
-from rerank.formats.sources import Data, all_or_none, as_lists, check_outputs, inputs_of, is_path
+from rerank.formats.sources import Data, as_lists, check_outputs, inputs_of, is_path
+
+if TYPE_CHECKING:
+    from rerank.data.classes import Predictions
 
 Metrics = Sequence[str] | str | None
+_FEW_EXAMPLES = 5
 _OF_SEVERAL = ("samples", "level", "seed", "baseline")
 _OF_MAPPINGS = {"ties": "trec", "no_relevant": "zero"}  # what the fast way for dictionaries computes
 
@@ -126,7 +136,7 @@ def evaluate(
     if type(data) is dict and type(scores) is dict and not replicas:
         others = {name: value for name, value in settings.items() if value is not None}
         if group is qid is refs is None and others.items() <= _OF_MAPPINGS.items():
-            from rerank.experiment.mappings import values_of_mappings
+            from rerank.evaluation.mappings import values_of_mappings
 
             plain = values_of_mappings(data, scores, OF_LABELS if metrics is None else metrics)
             if plain is not None:
@@ -208,15 +218,15 @@ def _systems_of(
     refuse_other_rows(**{"data": data, **systems})
     read = None
     if is_path(data) and all(value is None for value in shape.values()):
-        read = gathered(data, reading_for(judging.metrics, Reading(missing=missing)))  # type: ignore[arg-type]
+        read = gathered(data, _reading_for(judging.metrics, Reading(missing=missing)))  # type: ignore[arg-type]
     lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
-    if isinstance(lists, CandidateLists) and has_classes(lists):
+    if isinstance(lists, CandidateLists) and _has_classes(lists):
         for name in ("missing", "missing_lists"):
             if getattr(judging, name) is not None:
                 raise ConfigError(f"{name}: not used for examples with classes")
         judging = judging.on(lists)
-        found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
-        return Systems(*judged(lists, found, judging.metrics)), judging
+        found = {name: _predictions_of(values, name, lists) for name, values in systems.items()}
+        return Systems(*_expanded(lists, found, judging.metrics)), judging
     pool = gathered_values(lists, systems, read, missing)
     together = pool.together(judging.metrics or None, judging.missing_lists).in_order(systems)
     return together, _for(together, judging)
@@ -245,7 +255,6 @@ def evaluate_files(
     metrics: Metrics = None,
     *,
     per_list: str | None = None,
-    html: str | None = None,
     reading: Reading | None = None,
     replicas: bool = False,
     **settings: Any,
@@ -259,7 +268,6 @@ def evaluate_files(
         features of DATA as "DATA:FEATURE" or ":FEATURE"; for examples with classes predictions, one per line.
     metrics : names; None = ``default_metrics``.
     per_list : file for the values of each list (TSV), "-" = standard output.
-    html : file for the page of ``rerank.report.page``.
     reading : how the file is read.
     replicas : whether the systems but the baseline are runs of one system with different seeds.
     settings : of ``Judging``. The baseline need not be among ``paths``; "first-best" is the first stage, as
@@ -267,9 +275,8 @@ def evaluate_files(
         systems.
     """
     judging = Judging.by(metrics, **settings)
-    if html is not None and replicas:
-        raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
-    _check_outputs(per_list, html, inputs_of(data, reading, *paths, judging.baseline))
+    outputs = {} if per_list is None else {"--per-list": per_list}
+    check_outputs(outputs, inputs_of(data, reading, *paths, judging.baseline))
     names, baseline = list(paths), judging.baseline
     stage = baseline in (FIRST_BEST, SPELLED) and not os.path.exists(baseline)
     if baseline is not None and not stage and baseline not in names:
@@ -279,15 +286,10 @@ def evaluate_files(
     found = judge_systems(read.lists, read.scores, judging, replicas=replicas)
     if read.lists.classes is None:  # others were reported when they were read
         note_evaluation(read.lists, read.scores, found)
-    with all_or_none():
-        if per_list is not None:
-            from rerank.core.tables.data import per_list_tsv
+    if per_list is not None:
+        from rerank.core.tables.data import per_list_tsv
 
-            write_lines(per_list, (line.rstrip("\n") for line in per_list_tsv(found.per_list())))
-        if html is not None:
-            from rerank.report import page
-
-            page.write_page(found, html)
+        write_lines(per_list, (line.rstrip("\n") for line in per_list_tsv(found.per_list())))
     return found
 
 
@@ -297,7 +299,6 @@ def compare_files(
     paths: Sequence[str],
     metrics: Metrics = None,
     *,
-    html: str | None = None,
     reading: Reading | None = None,
     **settings: Any,
 ) -> Judged:
@@ -306,31 +307,15 @@ def compare_files(
     Parameters
     ----------
     data, paths, metrics, reading : as for ``evaluate_files``.
-    html : file for the page of ``rerank.report.page``; its figures compare the others with the first path.
     settings : of ``Judging``, but without a baseline.
     """
-    _check_outputs(None, html, inputs_of(data, reading, *paths))
     read, judging = _read_systems(data, paths, Judging.by(metrics, **settings), reading, compared=True)
     judging = judging.with_settings(baseline=next(iter(read.scores), None))
     found = judge_systems(read.lists, read.scores, judging, view="pairs", all_pairs=True)
     if read.lists.classes is None:  # others were reported when they were read
         typed = [metric.typed for metric in found.metrics.values()]
         note_systems(read.lists, read.scores, typed, found.n_lists - found.unjudged)
-    if html is not None:
-        from rerank.report import page
-
-        page.write_page(found, html)
     return found
-
-
-def _check_outputs(per_list: str | None, html: str | None, inputs: Iterable[str]) -> None:
-    """Raise ConfigError or RerankError if an output could not be written; for use before long work."""
-    outputs = {"--per-list": per_list, "--html": html}
-    check_outputs({option: path for option, path in outputs.items() if path is not None}, inputs)
-    if html is not None:
-        from rerank.report import page
-
-        page.check_page(html)
 
 
 def _read_systems(
@@ -350,16 +335,16 @@ def _read_systems(
     for i, path in enumerate(paths):
         if path in paths[:i]:
             raise ConfigError(f"{path} is given twice")
-    reading = reading_for(judging.metrics, reading)
+    reading = _reading_for(judging.metrics, reading)
     pool = gathered(data, reading)
     lists = pool.base
-    if lists is not None and has_classes(lists, reading):
+    if lists is not None and _has_classes(lists, reading):
         if judging.missing_lists is not None:
             raise ConfigError("missing_lists is for runs, not for predictions of classes")
         judging = judging.on(lists)
         predictions = {path: read_predictions(path, lists) for path in paths}
-        expanded, systems = judged(lists, predictions, judging.metrics)
-        note_predictions(predictions, expanded, judging.metrics)
+        expanded, systems = _expanded(lists, predictions, judging.metrics)
+        _note_predictions(predictions, expanded, judging.metrics)
         return Systems(expanded, systems), judging
     if compared:
         add_data(pool, data, reading, paths)
@@ -367,3 +352,74 @@ def _read_systems(
     metrics = judging.metrics or None
     found = pool.together(metrics, judging.missing_lists, with_first_best=not compared).in_order(paths)
     return found, _for(found, judging)
+
+
+def _reading_for(metrics: Sequence[str], reading: Reading | None) -> Reading:
+    """How data are read for metrics: with classes if one of these judges classes."""
+    from rerank.metrics.base import parse_all
+
+    reading = reading or Reading()
+    found = parse_all(metrics) if metrics else {}
+    if any(metric.of_classes for metric in found.values()):
+        return reading.with_settings(classes=True)
+    return reading
+
+
+def _has_classes(lists: CandidateLists, reading: Reading | None = None) -> bool:
+    """Whether lists are examples with classes; DataError if they were read for that in vain."""
+    if reading is not None and reading.classes and lists.classes is None:
+        raise DataError(f"{lists.source}: found no classes to measure against {HOW_READ}")
+    return lists.classes is not None and lists.labels is None
+
+
+def _expanded(
+    lists: CandidateLists, systems: Mapping[str, Predictions], metrics: Sequence[str]
+) -> tuple[CandidateLists, dict[str, Floats]]:
+    """Lists and scores for metrics of examples with classes: these judge predictions as sets, or as rankings
+    of all classes.
+    """
+    from rerank.data.classes import class_lists
+    from rerank.metrics.base import parse_all
+
+    of_sets = {name: metric.of_classes for name, metric in parse_all(metrics).items()}
+    if len(set(of_sets.values())) > 1:
+        sets, rankings = (
+            next(name for name, own in of_sets.items() if own is kind) for kind in (True, False)
+        )
+        raise ConfigError(f"{sets} judges sets of classes and {rankings} rankings of them: ask for one kind")
+    return class_lists(lists, systems, ranked=not all(of_sets.values()))
+
+
+def _predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions:
+    """Predictions given as one text, number or collection per row; DataError if they do not fit."""
+    from rerank.data import array_inputs as given
+    from rerank.data.classes import Predictions
+
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise DataError(f"{name}: found {type(values).__name__}, expected a prediction for each example")
+    if len(values) != lists.n_items:
+        raise DataError(f"{name}: {len(values)} predictions, expected {lists.n_items}")
+    numbers = any(isinstance(one, float | np.floating) and one % 1 for one in cells(values))
+    return Predictions(name, given.class_names(values, "prediction", name), numbers)
+
+
+def _note_predictions(
+    systems: Mapping[str, Predictions], expanded: CandidateLists, metrics: Sequence[str]
+) -> None:
+    """Warn about predictions and examples that cannot show anything."""
+    from rerank.metrics.base import parse_all
+
+    n_classes = int(expanded.lengths[0])
+    ranked = not any(metric.of_classes for metric in parse_all(metrics).values())
+    seen: dict[tuple[str, ...], str] = {}
+    for name, one in systems.items():
+        texts = tuple(one.texts)
+        if len(set(texts)) == 1 < len(texts):
+            note(f"{name}: predicts {texts[0]!r} for every example")
+        earlier = seen.setdefault(texts, name)
+        if earlier != name:
+            note(f"{name}: predicts the same as {earlier}")
+        if not ranked and n_classes > 2 and all(text.count(",") == n_classes - 1 for text in texts):
+            note(f"{name}: every line has all {n_classes} classes: are these rankings (nDCG, AP, RR)?")
+    if systems and expanded.n_lists < _FEW_EXAMPLES:
+        note(f"{expanded.source}: tests and intervals of {count(expanded.n_lists, 'example')} show little")

@@ -11,8 +11,8 @@ import pytrec_eval
 
 import rerank
 from rerank.core.errors import DataNote, RerankError
-from rerank.experiment import mappings
-from rerank.experiment.mappings import values_of_mappings
+from rerank.evaluation import mappings
+from rerank.evaluation.mappings import values_of_mappings
 
 METRICS = [
     "AP",

@@ -10,7 +10,7 @@ from small_judging import evaluate
 
 import rerank
 from rerank.core.errors import RerankError
-from rerank.experiment.evaluating import evaluate_files
+from rerank.evaluation.evaluate import evaluate_files
 
 RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame(

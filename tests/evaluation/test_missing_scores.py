@@ -11,7 +11,7 @@ from scipy import stats
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.reading import Reading
-from rerank.experiment.evaluating import compare_files, evaluate_files
+from rerank.evaluation.evaluate import compare_files, evaluate_files
 
 # List 1 has all scores, list 2 lacks that of one model, list 3 has none. The first model is never the best.
 TABLE = """target,model,energy,full,GDT_TS
@@ -46,7 +46,7 @@ def evaluated(table, policy=None, systems=(":energy",), metrics=NAMES, **options
 
 
 def rows(found, system=":energy"):
-    return [found.list_values[system, name].tolist() for name in NAMES]
+    return [found.list_values(system, name).tolist() for name in NAMES]
 
 
 def pearson(scores, labels):
@@ -80,7 +80,7 @@ def test_a_list_without_any_score_is_never_filled(table):
     """With one value for all, ties would choose its first model."""
     for policy in ("nan", "zero", "list-mean"):
         found, _ = evaluated(table, policy, missing_lists="skip", systems=(":energy", ":full"))
-        assert (found.n_lists, list(found.list_ids)) == (2, ["1", "2"])
+        assert (found.n_lists, found.list_keys()) == (2, [("", "1"), ("", "2")])
         assert rows(found, ":full")[0] == [20.0, 50.0]
 
 
@@ -147,8 +147,8 @@ def test_scores_of_other_items_are_not_filled(table, tmp_path):
     more.write_text("target,model,score\n" + "".join(f"{i},{m},1\n" for i in (1, 2, 3) for m in "abcd"))
     found, notes = evaluated(table, "zero", systems=(":full", str(more)), metrics=["label@1", "Pearson"])
     assert not [note for note in notes if "no score" in note]
-    assert found.list_values[":full", "label@1"].tolist() == [20.0, 50.0, 80.0]
-    assert np.isfinite(found.list_values[":full", "Pearson"]).all()
+    assert found.list_values(":full", "label@1").tolist() == [20.0, 50.0, 80.0]
+    assert np.isfinite(found.list_values(":full", "Pearson")).all()
 
 
 def test_the_note_on_missed_lists_knows_labels_below_0(tmp_path):
@@ -156,7 +156,7 @@ def test_the_note_on_missed_lists_knows_labels_below_0(tmp_path):
     path = tmp_path / "models.csv"
     path.write_text(TABLE.replace(",70", ",-70"))
     found, notes = evaluated(str(path), metrics=["label@1", "Kendall"])
-    assert found.list_values[":energy", "label@1"].tolist() == [30.0, 50.0, -70.0]
+    assert found.list_values(":energy", "label@1").tolist() == [30.0, 50.0, -70.0]
     said = "each counts 0 or its lowest label below 0 (label@1), 0 (Kendall)"
     assert any(note.endswith(said) for note in notes)
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import rerank
 from rerank.core.errors import DataNote
-from rerank.experiment.evaluating import evaluate_files
+from rerank.evaluation.evaluate import evaluate_files
 from rerank.metrics.presets import SETS
 
 SYSTEMS = ("ProQ4", "3DCNN", "Ornate", "ProQ3D")  # no gaps; 23 and 8 whole targets; 55 models of 22 targets
@@ -47,7 +47,7 @@ def test_every_value_of_every_target(path):
     found = evaluate_files(path, [f":{name}" for name in SYSTEMS], ["casp"], samples=5).by_list()
     table = pandas.read_csv(path)
     for i, (target, part) in enumerate(table.groupby("target", sort=False)):
-        assert found.list_ids[i] == target
+        assert found.list_keys()[i][1] == target
         for system in SYSTEMS:
             values = [found.values[f":{system}", metric][i] for metric in SETS["casp"].metrics]
             assert values == pytest.approx(expected(part, system), abs=1e-9)

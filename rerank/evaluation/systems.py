@@ -19,7 +19,7 @@ from rerank.data.frames import columns_of, is_frame
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.reading import FITTED, Reading
-from rerank.experiment.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
+from rerank.evaluation.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
 from rerank.formats.scores import read_scores
 from rerank.formats.sources import Data, is_path, read_judged, read_lists

@@ -1,1 +1,0 @@
-"""What verbs do with files of lists: read, judge, convert, predict, write."""

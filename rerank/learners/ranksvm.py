@@ -12,17 +12,22 @@ from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.text import count
 from rerank.core.types import Floats
-from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.pair_loss import Minimum, PairLoss, minimise
-from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import (
+    Strength,
+    check_strength,
+    linear_minimum,
+    path,
+    require_dev,
+    watched,
+)
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.linear import LinearModel
-from rerank.models.training import DataRecord, MinimumRecord
+from rerank.models.training import DataRecord
 
 PairChoice = Literal["all", "neighbours"]
 
@@ -57,20 +62,15 @@ _ITEMS = 20  # for each feature at least: with fewer its minimum may be far away
 def part_of(pairs: Pairs, weight: Floats, n_features: int) -> tuple[Pairs, Floats] | None:
     """Return the pairs of evenly spaced lists, and their weights of sum 1; None if there are too few.
 
-    Parameters
-    ----------
-    pairs
-        Of all lists.
-    weight
-        float64 (pairs.n_lists): the weight of each pair of a list.
-    n_features
-        The number of weights to learn.
+    - ``pairs``: of all lists.
+    - ``weight``: float64 (pairs.n_lists): the weight of each pair of a list.
+    - ``n_features``: the number of weights to learn.
     """
     chosen = np.arange(0, pairs.n_lists, _STEP)
     if len(chosen) < _LISTS:
         return None
     part = pairs.subset(chosen)
-    total = inner(weight[chosen], part.counts.astype(np.float64))
+    total = deterministic_dot(weight[chosen], part.counts.astype(np.float64))
     if len(part.items) < _ITEMS * n_features or not total > 0:
         return None
     return part, weight[chosen] / total
@@ -142,17 +142,8 @@ class RankSVM(Learner):
         else:
             found = fits.minimum(float(self.C), None)
         fits.report(found)
-        model = LinearModel(lists.names(), found.weights)
-        model.curve = watch.curve
-        judge, dev = inputs.judge, inputs.dev
-        model.training.rounds = MinimumRecord(
-            iterations=fits.iterations,
-            loss=found.minimum.loss,
-            C=found.strength,
-            nonzero=int(np.count_nonzero(found.weights)),
-            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
-            dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
-        )
+        facts = {"iterations": fits.iterations, "loss": found.minimum.loss, "C": found.strength}
+        model = linear_minimum(lists, inputs, found.weights, watch, **facts)
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         return model
 
@@ -163,7 +154,11 @@ class RankSVM(Learner):
             raise FitError(f"{lists.source}: every list with two different labels has weight 0")
         weight /= weight.max()  # sums do not overflow
         counts = pairs.counts.astype(np.float64)
-        return weight / counts / weight.sum() if self.list_balance else weight / inner(weight, counts)
+        return (
+            weight / counts / weight.sum()
+            if self.list_balance
+            else weight / deterministic_dot(weight, counts)
+        )
 
 
 @dataclass(frozen=True, eq=False)

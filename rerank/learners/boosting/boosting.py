@@ -33,12 +33,8 @@ def exact_weight(differences: Floats, importance: Floats) -> float:
 
     The logarithm of the sum is convex: Newton's method finds the minimum, kept inside by bisection.
 
-    Parameters
-    ----------
-    differences
-        Of the base score, float64 (n_pairs), finite and not all 0.
-    importance
-        float64 (n_pairs), above 0.
+    - ``differences``: of the base score, float64 (n_pairs), finite and not all 0.
+    - ``importance``: float64 (n_pairs), above 0.
     """
     log_importance = np.log(importance)
     scale = float(np.abs(differences).max())
@@ -160,7 +156,10 @@ class Boosting(Learner):
         return self.loss == "log" and self.engine == "reference"
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        examples = self._examples(lists)
+        if self.task == "classification":
+            examples = class_examples(lists, 1.0 if self.relevant is None else self.relevant)
+        else:
+            examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
         base = self._base(lists, examples)
         items = np.unique(examples.pairs)
         features = lists.features.take(items[items >= 0])
@@ -193,11 +192,6 @@ class Boosting(Learner):
         hits = np.empty(len(stumps), dtype=np.int64)
         hits_of(lists.features.matrix(), stumps.native, examples.winners, hits)
         return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS)
-
-    def _examples(self, lists: CandidateLists) -> Examples:
-        if self.task == "classification":
-            return class_examples(lists, 1.0 if self.relevant is None else self.relevant)
-        return ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
 
     def _base(self, lists: CandidateLists, examples: Examples) -> _Base:
         """The base score and its weight; raises FitError if it is asked for and there is none."""

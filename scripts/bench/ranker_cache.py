@@ -29,7 +29,7 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.training import train as training
-from rerank.transductive.cache.descriptors import By
+from rerank.transductive.cache_entries import By
 from rerank.transductive.model import TransductiveModel
 
 ROUNDS = 150

@@ -19,7 +19,7 @@ from rerank.training.ablation import ablation
 from rerank.training.options import options_of
 from rerank.training.prepare import prepare
 from rerank.training.train import pipeline_from
-from rerank.transductive.cache.entries import digest_of_model
+from rerank.transductive.cache_entries import digest_of_model
 
 NAMES = ["a", "b", "c"]
 

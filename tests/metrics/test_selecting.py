@@ -15,7 +15,7 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
-from rerank.data.judge import Judge as JudgeProtocol
+from rerank.data.judge import PreparedMetric as JudgeProtocol
 from rerank.data.judge import SelectingJudge as SelectingProtocol
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists

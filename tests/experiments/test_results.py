@@ -88,7 +88,7 @@ def test_a_row_of_one_fold_is_an_evaluation(out):
 
 def test_other_metrics_are_judged_without_training(out):
     results = results_of(out, ["RR", "P@1"], baseline="random")
-    assert (results.metrics, results.baseline) == (("RR", "P@1"), "random")
+    assert (tuple(results.metrics), results.baseline) == (("RR", "P@1"), "random")
     with pytest.raises(ConfigError, match="did you mean"):
         results_of(out, ["nDGC"])
     with pytest.raises(DataError, match="BLEU needs the candidates' texts"):

@@ -153,7 +153,7 @@ def test_numbers_are_those_of_the_summary(whole):
     page = Page(whole)
     for metric in results.metrics.values():
         for name, shares in metric.rows.items():
-            assert f"{name} {shares[100].value:.{metric.info.digits}f}" in " ".join(page.figures())
+            assert f"{name} {shares[100].value:.{metric.digits}f}" in " ".join(page.figures())
         for pair in metric.pairs:
             assert f"{pair.wins} / {pair.ties} / {pair.losses}" in page.text
 

@@ -60,7 +60,7 @@ def show(
     from rerank.models.base import load_model
     from rerank.models.describe import shown_weights
     from rerank.models.fragments import has_fragments, model_fragments
-    from rerank.models.fragments.of_model import DEFAULT
+    from rerank.models.fragments.mining import DEFAULT
 
     if fragments == 0 and min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")

@@ -12,9 +12,8 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.models.base import Model
-from rerank.models.fusion import CombMnz, CombSum, ReciprocalRank
+from rerank.models.fusion import CombMnz, CombSum, RandomModel, ReciprocalRank
 from rerank.models.linear import LinearModel
-from rerank.models.random_scores import RandomModel
 from rerank.models.training import FitRecord
 
 

@@ -7,13 +7,10 @@ import numpy as np
 from rerank.core.types import Floats, Index
 
 
-def inner(a: Floats, b: Floats) -> float:
+def deterministic_dot(a: Floats, b: Floats) -> float:
     """Return a·b with the same bits on any number of threads, which BLAS does not promise.
 
-    Parameters
-    ----------
-    a, b
-        float64 (n).
+    - ``a``, ``b``: float64 (n).
     """
     return float(np.einsum("i,i->", a, b))
 
@@ -28,12 +25,8 @@ def list_blocks(offsets: Index, n_features: int) -> list[tuple[int, int]]:
 
     They do not depend on the number of threads, so that sums over blocks have the same bits on any.
 
-    Parameters
-    ----------
-    offsets
-        int64 (n_lists + 1).
-    n_features
-        More than 0.
+    - ``offsets``: int64 (n_lists + 1).
+    - ``n_features``: more than 0.
     """
     n = int(offsets[-1])
     n_blocks = max(1, min(_BLOCKS, n // _ITEMS, _PER_ITEM * n // n_features))

@@ -47,12 +47,8 @@ class Maximum:
 class Criterion:
     """The criterion in a subspace of the coordinates of a Scatter.
 
-    Parameters
-    ----------
-    scatter
-        Scatter with the matrices of pairs of labels.
-    beta
-        What a violation costs.
+    - ``scatter``: scatter with the matrices of pairs of labels.
+    - ``beta``: what a violation costs.
 
     Notes
     -----

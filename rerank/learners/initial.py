@@ -31,16 +31,13 @@ def initial_weights(
 ) -> tuple[Floats, str]:
     """Return the weights to start from, and what they are: given, base, even or zero.
 
-    Parameters
-    ----------
-    lists
-        Training lists.
-    inputs
-        Of the learner; ``inputs.initial`` are the given weights.
-    init
-        The learner's setting.
-    otherwise
-        What auto stands for if no weights were given; auto = base if it fits, else even.
+    - ``lists``: training lists.
+    - ``inputs``: of the learner; ``inputs.initial`` are the given weights.
+    - ``init``: the learner's setting.
+    - ``otherwise``: what auto stands for if no weights were given; auto = base if it fits, else even.
+
+    Raises FitError if ``init`` asks for weights that do not exist: none were given, there are no first-stage
+    scores, or these are not a weighted sum of the features. Also if weights were given that it would not use.
 
     Returns
     -------
@@ -48,12 +45,6 @@ def initial_weights(
         float64 (n_features), a new array.
     kind : str
         given, base, even or zero.
-
-    Raises
-    ------
-    FitError
-        If ``init`` asks for weights that do not exist: none were given, there are no first-stage scores,
-        or these are not a weighted sum of the features. Also if weights were given that it would not use.
     """
     if inputs.initial is not None:
         if init not in ("auto", "given"):

@@ -63,12 +63,8 @@ class LogLoss:
     list. Lists are divided into blocks, and the blocks' sums are added in their order, so that results have
     the same bits on any number of threads.
 
-    Parameters
-    ----------
-    features
-        Of all items, of any layout.
-    lists
-        Lists with their targets.
+    - ``features``: of all items, of any layout.
+    - ``lists``: lists with their targets.
     """
 
     def __init__(self, features: Features, lists: TargetLists) -> None:
@@ -106,23 +102,14 @@ def target_lists(
 ) -> TargetLists:
     """Return the judged items of the lists that have two different labels, with their targets.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels.
-    targets
-        best: the item with the largest label, among several the one with the largest base score, then the
-        first one, has probability 1. tied: all items with the largest label share it. any: they may share
-        it in any way. soft: it is proportional to exp(sharpness * label).
-    sharpness
-        Of soft targets.
-    list_weights
-        float64 (n_lists), None = 1.
+    - ``lists``: lists with labels.
+    - ``targets``: best: the item with the largest label, among several the one with the largest base score,
+      then the first one, has probability 1. tied: all items with the largest label share it. any: they may
+      share it in any way. soft: it is proportional to exp(sharpness * label).
+    - ``sharpness``: of soft targets.
+    - ``list_weights``: float64 (n_lists), None = 1.
 
-    Raises
-    ------
-    FitError
-        If no list has two different labels, or the weights are not finite numbers of 0 or more.
+    Raises FitError if no list has two different labels, or the weights are not finite numbers of 0 or more.
     """
     pairs = make_pairs(lists, PairRelation())
     if pairs.n_lists == 0:

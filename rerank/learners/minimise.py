@@ -17,7 +17,7 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.types import Floats, Mask
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 
 Loss = Callable[[Floats], tuple[float, Floats]]
 
@@ -75,14 +75,10 @@ class Minimum:
 class Objective:
     """A loss with a penalty.
 
-    Parameters
-    ----------
-    loss
-        A function that returns the sum of convex losses of lists, which are 0 at least, and its gradient.
-    penalty
-        What is added to it.
-    free
-        Whether each variable may differ from 0; None = all may.
+    - ``loss``: a function that returns the sum of convex losses of lists, which are 0 at least, and its
+      gradient.
+    - ``penalty``: what is added to it.
+    - ``free``: whether each variable may differ from 0; None = all may.
     """
 
     def __init__(self, loss: Loss, penalty: Penalty, free: Mask | None = None) -> None:
@@ -105,8 +101,8 @@ class Objective:
         """The gap is the distance of the dual objective at the same probabilities: |slope|² / 4 strength."""
         c = self.penalty.strength
         slope = gradient + 2.0 * c * u
-        total = loss + c * inner(u, u)
-        return Point(u, loss, gradient, total, slope, min(total, inner(slope, slope) / (4.0 * c)))
+        total = loss + c * deterministic_dot(u, u)
+        return Point(u, loss, gradient, total, slope, min(total, deterministic_dot(slope, slope) / (4.0 * c)))
 
     def _with_l1(self, u: Floats, loss: float, gradient: Floats) -> Point:
         """The gap is a bound of that distance where the residuals are shrunk until the dual allows them."""
@@ -116,7 +112,7 @@ class Objective:
         slope = np.where(u != 0.0, gradient + np.copysign(c, u), at_zero)
         steepest = float(np.abs(gradient).max())
         share = 1.0 if steepest <= c else c / steepest
-        gap = (1.0 - share) * loss + (total - loss) + share * inner(u, gradient)
+        gap = (1.0 - share) * loss + (total - loss) + share * deterministic_dot(u, gradient)
         return Point(u, loss, gradient, total, slope, min(total, gap))
 
 
@@ -131,19 +127,19 @@ class _History:
         """Return the approximate inverse times ``-slope``; without steps a vector of length 1."""
         d = -slope
         if not self.steps:
-            return d / np.sqrt(inner(slope, slope))
+            return d / np.sqrt(deterministic_dot(slope, slope))
         factors = []
         for s, y, rho in reversed(self.steps):
-            factors.append(rho * inner(s, d))
+            factors.append(rho * deterministic_dot(s, d))
             d -= factors[-1] * y
         d *= self.scale
         for (s, y, rho), factor in zip(self.steps, reversed(factors), strict=True):
-            d += (factor - rho * inner(y, d)) * s
+            d += (factor - rho * deterministic_dot(y, d)) * s
         return d
 
     def add(self, s: Floats, y: Floats) -> None:
         """Add a step, unless the gradient does not rise along it."""
-        product, square = inner(s, y), inner(y, y)
+        product, square = deterministic_dot(s, y), deterministic_dot(y, y)
         if product > 1e-12 * square * self.scale and product > 0.0:
             self.steps.append((s, y, 1.0 / product))
             self.scale = product / square
@@ -155,28 +151,19 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
     With an l1 penalty the gap is often far too large, because a few features that need a little more weight
     count as much as many. Ten steps that lower the objective by at most a tenth of the tolerance also end it.
 
-    Parameters
-    ----------
-    objective
-        The loss and the penalty.
-    start
-        float64 (n_features).
-    tolerance
-        Of the gap relative to the total.
-    iterations
-        Most steps.
+    - ``objective``: the loss and the penalty.
+    - ``start``: float64 (n_features).
+    - ``tolerance``: of the gap relative to the total.
+    - ``iterations``: most steps.
 
-    Raises
-    ------
-    OverflowError
-        If the loss or the square of its gradient is not finite.
+    Raises OverflowError if the loss or the square of its gradient is not finite.
     """
     here = objective.at(start)
     history = _History()
     step = _orthant_step if objective.penalty.l1 else _wolfe_step
     totals: deque[float] = deque(maxlen=_RECENT + 1)
     for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
-        if not np.isfinite(inner(here.slope, here.slope) + here.total):
+        if not np.isfinite(deterministic_dot(here.slope, here.slope) + here.total):
             raise OverflowError
         totals.append(here.total)
         settled = objective.penalty.l1 and len(totals) > _RECENT
@@ -207,13 +194,13 @@ def _falls(there: Point, here: Point, promised: float) -> bool:
 
 def _wolfe_step(objective: Objective, here: Point, direction: Floats) -> Point | None:
     """A point along ``direction`` that is lower and less steep, None if rounding hides it."""
-    promised = inner(here.slope, direction)
+    promised = deterministic_dot(here.slope, direction)
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
         there = objective.at(here.u + length * direction)
         if not _falls(there, here, length * promised):
             high = length
-        elif inner(there.slope, direction) < _CURVATURE * promised:
+        elif deterministic_dot(there.slope, direction) < _CURVATURE * promised:
             low = length
         else:
             return there
@@ -230,7 +217,7 @@ def _orthant_step(objective: Objective, here: Point, direction: Floats) -> Point
         u = here.u + length * direction
         u[u * orthant <= 0.0] = 0.0
         there = objective.at(u)
-        if _falls(there, here, inner(here.slope, u - here.u)):
+        if _falls(there, here, deterministic_dot(here.slope, u - here.u)):
             return there
         length /= 2.0
     return None

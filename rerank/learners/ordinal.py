@@ -61,17 +61,10 @@ class GradedItems:
     def of(cls, lists: CandidateLists, relevant: float | None = None) -> GradedItems:
         """Return the judged items with grades by the distinct labels.
 
-        Parameters
-        ----------
-        lists
-            Lists with labels.
-        relevant
-            If given, grades are 1 for labels from this one on and 0 below.
+        - ``lists``: lists with labels.
+        - ``relevant``: if given, grades are 1 for labels from this one on and 0 below.
 
-        Raises
-        ------
-        FitError
-            If there is only one grade, or so many that labels cannot be grades.
+        Raises FitError if there is only one grade, or so many that labels cannot be grades.
         """
         assert lists.labels is not None, "Learner.fit refuses lists without labels"
         judged = ~np.isnan(lists.labels)

@@ -18,7 +18,7 @@ from rerank.core.types import Floats
 from rerank.core.workers.parallel import each
 from rerank.data.matrix import Features
 from rerank.data.pairs import Pairs
-from rerank.learners.deterministic import inner, list_blocks
+from rerank.learners.deterministic import deterministic_dot, list_blocks
 from rerank.native.learners import _ranksvm
 
 EXPLICIT = 512  # with at most so many features, the curvature is a matrix
@@ -43,20 +43,14 @@ class PairLoss:
     """Pairs of items whose scores w·x should differ by 1 at least.
 
     A pair lacks 1 - w·(x - x') to the margin 1. Lists are divided into blocks, and the blocks' sums are added
-    in their order, so that results have the same bits on any number of threads. ``move`` goes to a point, of
-    which the other methods return slopes and curvature.
+    in their order, so that results have the same bits on any number of threads. ``set_point`` goes to a
+    point, of which the other methods return slopes and curvature.
 
-    Parameters
-    ----------
-    features
-        Of all items, of any layout.
-    pairs
-        Of the relation all or neighbours.
-    weight
-        float64 (pairs.n_lists): the weight of each pair of a list. The loss of scores that are all 0 is
-        their sum over pairs, 1.
-    neighbours
-        Whether ``pairs`` are those of neighbouring ranks.
+    - ``features``: of all items, of any layout.
+    - ``pairs``: of the relation all or neighbours.
+    - ``weight``: float64 (pairs.n_lists): the weight of each pair of a list. The loss of scores that are all
+      0 is their sum over pairs, 1.
+    - ``neighbours``: whether ``pairs`` are those of neighbouring ranks.
     """
 
     def __init__(self, features: Features, pairs: Pairs, weight: Floats, *, neighbours: bool) -> None:
@@ -86,7 +80,7 @@ class PairLoss:
         each(_ranksvm.scores, [(lists, w, out[rows]) for lists, rows, _ in self._blocks], threads=True)
         return out
 
-    def move(self, scores: Floats, low: float) -> tuple[HingeSums, HingeSums]:
+    def set_point(self, scores: Floats, low: float) -> tuple[HingeSums, HingeSums]:
         """Go to finite ``scores`` (n_items), and return the sums under the margin 1 and under ``low``.
 
         ``slope`` is then, for each item, the sum of what its pairs lack to 1 less what they lack to ``low``;
@@ -97,31 +91,28 @@ class PairLoss:
         a, b, c, d = _summed(sums).tolist()
         return HingeSums(a, b), HingeSums(c, d)
 
-    def gather(self, factors: Floats) -> Floats:
+    def transposed_product(self, factors: Floats) -> Floats:
         """Return the sum of the items' features times their factors, float64 (n_features)."""
         parts = np.empty((len(self._blocks), self.n_features))
         given = zip(self._blocks, parts, strict=True)
         each(_ranksvm.gather, [(b.lists, factors[b.rows], part) for b, part in given], threads=True)
         return _summed(parts)
 
-    def bend(self, values: Floats) -> Floats:
+    def hessian_diagonal(self, values: Floats) -> Floats:
         """Return for each item the sum of its value less that of the other item of each pair.
 
         It is over the pairs that are violated under the margin 1 but not under ``low``.
 
-        Parameters
-        ----------
-        values
-            float64 (n_items).
+        - ``values``: float64 (n_items).
         """
         out = np.empty(len(self.slope))
         tasks = [(lists, values[rows], out[rows]) for lists, rows, _ in self._blocks]
         each(_ranksvm.curve, tasks, threads=True)
         return out
 
-    def curved(self, v: Floats) -> Floats:
+    def hessian_vector(self, v: Floats) -> Floats:
         """Return the curvature times ``v`` (n_features): the sum over these pairs of (x - x') (x - x')·v."""
-        return self.gather(self.bend(self.scores(v)))
+        return self.transposed_product(self.hessian_diagonal(self.scores(v)))
 
     def curvature(self) -> Floats:
         """Return the upper triangle of the curvature's matrix, float64 (n_features, n_features)."""
@@ -183,14 +174,9 @@ class Point:
 class Objective:
     """|w|² / 2 + strength * the sum of the losses of pairs.
 
-    Parameters
-    ----------
-    loss
-        The pairs.
-    strength
-        C.
-    width
-        Of the smoothing; None for the squared hinge loss, which is smooth.
+    - ``loss``: the pairs.
+    - ``strength``: C.
+    - ``width``: of the smoothing; None for the squared hinge loss, which is smooth.
     """
 
     def __init__(self, loss: PairLoss, strength: float, width: float | None) -> None:
@@ -211,36 +197,36 @@ class Objective:
         """
         if not np.isfinite(scores).all():
             return np.nan, (HingeSums(np.nan, np.nan), HingeSums(np.nan, np.nan))
-        high, low = self.loss.move(scores, 1.0 - self.width)
+        high, low = self.loss.set_point(scores, 1.0 - self.width)
         return 0.5 * norm + self.factor * (high.squares - low.squares), (high, low)
 
-    def rise(self, change: Floats) -> float:
+    def slope_along(self, change: Floats) -> float:
         """Return the slope of the smoothed losses where the loss is, if scores move by ``change``."""
-        return -2.0 * self.factor * inner(self.loss.slope, change)
+        return -2.0 * self.factor * deterministic_dot(self.loss.slope, change)
 
-    def bend(self, change: Floats) -> float:
+    def curvature_along(self, change: Floats) -> float:
         """Return the curvature of the smoothed losses where the loss is, along ``change``."""
-        return 2.0 * self.factor * inner(change, self.loss.bend(change))
+        return 2.0 * self.factor * deterministic_dot(change, self.loss.hessian_diagonal(change))
 
     def at(self, w: Floats, scores: Floats) -> Point:
         """Return the objective at ``w``."""
         with np.errstate(over="ignore", invalid="ignore"):
-            value, lacks = self.value(scores, inner(w, w))
+            value, lacks = self.value(scores, deterministic_dot(w, w))
             return self.here(w, scores, value, lacks)
 
     def here(self, w: Floats, scores: Floats, value: float, lacks: tuple[HingeSums, HingeSums]) -> Point:
         """Return the objective at ``w``, to which the loss has moved."""
         high, low = lacks
-        pull = 2.0 * self.factor * self.loss.gather(self.loss.slope)
-        pulled, mass = inner(pull, pull), self.strength * high.total
+        pull = 2.0 * self.factor * self.loss.transposed_product(self.loss.slope)
+        pulled, mass = deterministic_dot(pull, pull), self.strength * high.total
         if self.squared:  # the best multiple of the dual point
             dual = mass * (mass / (self.strength * high.squares + 0.5 * pulled)) if mass > 0 else 0.0
             return Point(w, scores, value, w - pull, value, dual, 0.0)
-        primal = 0.5 * inner(w, w) + mass
+        primal = 0.5 * deterministic_dot(w, w) + mass
         mass = self.strength * ((high.total - low.total) / self.width)
         share = min(1.0, mass / pulled) if pulled > 0 else 1.0
         dual = share * mass - 0.5 * share * share * pulled
-        corner = self.strength * high.total - mass + inner(w, pull)
+        corner = self.strength * high.total - mass + deterministic_dot(w, pull)
         return Point(w, scores, value, w - pull, primal, dual, corner)
 
     def newton_step(self, slope: Floats) -> Floats:
@@ -257,16 +243,16 @@ class Objective:
     def _conjugate_gradients(self, b: Floats, scale: float) -> Floats:
         """An approximate solution of (1 + scale * curvature) x = b."""
         x, rest, p = np.zeros(len(b)), b, b
-        square = inner(b, b)
+        square = deterministic_dot(b, b)
         enough = _SOLVED**2 * square
         for _ in range(_STEPS):
             if not square > enough:
                 break
-            product = p + scale * self.loss.curved(p)
-            length = square / inner(p, product)
+            product = p + scale * self.loss.hessian_vector(p)
+            length = square / deterministic_dot(p, product)
             x = x + length * p
             rest = rest - length * product
-            before, square = square, inner(rest, rest)
+            before, square = square, deterministic_dot(rest, rest)
             p = rest + (square / before) * p
         return x
 
@@ -313,25 +299,14 @@ def minimise(
     The gap is at most ``tolerance`` times the objective, and times what it is below that of weights 0, so
     that weak losses are minimised as exactly as strong ones.
 
-    Parameters
-    ----------
-    loss
-        The pairs, whose weights are 1 in sum.
-    strength
-        C, more than 0.
-    start
-        float64 (n_features).
-    squared
-        Whether what a pair lacks to its margin is squared.
-    tolerance
-        Of the gap.
-    iterations
-        Most steps.
+    - ``loss``: the pairs, whose weights are 1 in sum.
+    - ``strength``: C, more than 0.
+    - ``start``: float64 (n_features).
+    - ``squared``: whether what a pair lacks to its margin is squared.
+    - ``tolerance``: of the gap.
+    - ``iterations``: most steps.
 
-    Raises
-    ------
-    OverflowError
-        If a value is not finite.
+    Raises OverflowError if a value is not finite.
     """
     width = None if squared else _NEXT_WIDTH if start.any() else _FIRST_WIDTH
     objective = Objective(loss, strength, width)
@@ -339,7 +314,7 @@ def minimise(
     here = objective.at(start, loss.scores(start))
     dual = 0.0
     for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
-        if not np.isfinite(inner(here.slope, here.slope) + here.primal):
+        if not np.isfinite(deterministic_dot(here.slope, here.slope) + here.primal):
             raise OverflowError
         dual = max(dual, here.dual)
         gap = max(here.primal - dual, 0.0)
@@ -351,7 +326,7 @@ def minimise(
         there = _searched(objective, here, step)
         if there is None and (here.corner <= 0.5 * enough or objective.width < _NARROWEST):
             break  # rounding hides any lower point
-        settled = there is None or -0.5 * inner(step, here.slope) <= _SETTLED * here.corner
+        settled = there is None or -0.5 * deterministic_dot(step, here.slope) <= _SETTLED * here.corner
         here = there or here
         if settled and (there is None or here.corner > 0.5 * enough):
             here = narrowing(here, enough)
@@ -360,7 +335,7 @@ def minimise(
         if not here.primal <= strength:  # weights of 0 are better
             here = objective.at(np.zeros(len(here.w)), np.zeros(len(here.scores)))
         gap = here.primal - dual
-    pairs = (here.primal - 0.5 * inner(here.w, here.w)) / strength
+    pairs = (here.primal - 0.5 * deterministic_dot(here.w, here.w)) / strength
     return Minimum(here.w, pairs, here.primal, gap, done, gap <= enough)
 
 
@@ -385,8 +360,8 @@ class _Narrowing:
             factor = (width - objective.width) / (before[0] - width)
             w = here.w + factor * (here.w - before[1].w)
             scores = here.scores + factor * (here.scores - before[1].scores)
-            least = objective.value(here.scores, inner(here.w, here.w))[0]
-            value, lacks = objective.value(scores, inner(w, w))
+            least = objective.value(here.scores, deterministic_dot(here.w, here.w))[0]
+            value, lacks = objective.value(scores, deterministic_dot(w, w))
             if value < least:
                 return objective.here(w, scores, value, lacks)
         return objective.at(here.w, here.scores)
@@ -400,14 +375,18 @@ def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
     Raises OverflowError if a value on the way is not finite.
     """
     change = objective.loss.scores(step)
-    first = inner(here.slope, step)
-    norm, across, along = inner(here.w, here.w), inner(here.w, step), inner(step, step)
+    first = deterministic_dot(here.slope, step)
+    norm, across, along = (
+        deterministic_dot(here.w, here.w),
+        deterministic_dot(here.w, step),
+        deterministic_dot(step, step),
+    )
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
         with np.errstate(over="ignore", invalid="ignore"):
             scores = here.scores + length * change
             value, lacks = objective.value(scores, norm + length * (2.0 * across + length * along))
-            slope = across + length * along + objective.rise(change)
+            slope = across + length * along + objective.slope_along(change)
             if not np.isfinite(value + slope):
                 raise OverflowError
             # A slope that still falls shows that a point is lower, though rounding may hide it.
@@ -415,7 +394,7 @@ def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
             if value <= here.value + hidden and abs(slope) <= _FLATTER * abs(first):
                 return objective.here(here.w + length * step, scores, value, lacks)
             low, high = (length, high) if slope < 0.0 else (low, length)
-            length -= slope / (along + objective.bend(change))
+            length -= slope / (along + objective.curvature_along(change))
         if not low < length < min(high, 10.0 * max(low, 1.0)):
             length = 2.0 * low if high == np.inf else low + 0.5 * (high - low)
     return None

@@ -21,9 +21,8 @@ from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weig
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of, visit_orders
 from rerank.models.base import Model
-from rerank.models.linear import LinearModel
+from rerank.models.linear import LinearModel, VotedModel, Votes
 from rerank.models.training import DataRecord, RoundsRecord
-from rerank.models.voted import VotedModel, Votes
 from rerank.native.data._matrix import Difference, Sum
 from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights

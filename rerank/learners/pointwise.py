@@ -14,7 +14,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.penalised import Convex, Intercept, Penalised
 from rerank.models.training import DataRecord
 
@@ -45,17 +45,11 @@ class JudgedItems:
     def of(cls, lists: CandidateLists, list_weights: Floats | None) -> JudgedItems:
         """Return the judged items of ``lists``.
 
-        Parameters
-        ----------
-        lists
-            Lists with labels.
-        list_weights
-            float64 (n_lists), None = 1.
+        - ``lists``: lists with labels.
+        - ``list_weights``: float64 (n_lists), None = 1.
 
-        Raises
-        ------
-        FitError
-            If every list with a judged item has weight 0, or the weights are not finite numbers of 0 or more.
+        Raises FitError if every list with a judged item has weight 0, or the weights are not finite numbers
+        of 0 or more.
         """
         assert lists.labels is not None, "Learner.fit refuses lists without labels"
         weight = np.repeat(checked_list_weights(list_weights, lists), lists.lengths)
@@ -111,14 +105,9 @@ class Ridge(Penalised):
 class Squares(Intercept):
     """The sum of weight * (target - w·x - b)² and its gradient, with the best b for every w.
 
-    Parameters
-    ----------
-    items
-        The judged items.
-    targets
-        float64 (n_items).
-    by_list
-        Whether each list has a b of its own.
+    - ``items``: the judged items.
+    - ``targets``: float64 (n_items).
+    - ``by_list``: whether each list has a b of its own.
     """
 
     def __init__(self, items: JudgedItems, targets: Floats, by_list: bool) -> None:
@@ -149,7 +138,7 @@ class Squares(Intercept):
         with np.errstate(over="ignore", invalid="ignore"):
             rest = self.centred(self.targets - self.items.features.scores(weights))
             slope = self.items.weight * rest
-            return inner(slope, rest), -2.0 * self.items.features.transposed_product(slope)
+            return deterministic_dot(slope, rest), -2.0 * self.items.features.transposed_product(slope)
 
 
 _STEPS = 200  # of the search for the intercept, each of which halves its bracket at least
@@ -190,12 +179,8 @@ class Logistic(Penalised):
 class ClassLoss(Intercept):
     """The sum of weight * -log P(class) and its gradient, with the best intercept for every w.
 
-    Parameters
-    ----------
-    items
-        The judged items.
-    right
-        float64 (n_items), 1 for relevant items and 0 for the others; some items are of either class.
+    - ``items``: the judged items.
+    - ``right``: float64 (n_items), 1 for relevant items and 0 for the others; some items are of either class.
     """
 
     def __init__(self, items: JudgedItems, right: Floats) -> None:

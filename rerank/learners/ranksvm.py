@@ -16,7 +16,7 @@ from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.pair_loss import Minimum, PairLoss, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
@@ -57,20 +57,15 @@ _ITEMS = 20  # for each feature at least: with fewer its minimum may be far away
 def part_of(pairs: Pairs, weight: Floats, n_features: int) -> tuple[Pairs, Floats] | None:
     """Return the pairs of evenly spaced lists, and their weights of sum 1; None if there are too few.
 
-    Parameters
-    ----------
-    pairs
-        Of all lists.
-    weight
-        float64 (pairs.n_lists): the weight of each pair of a list.
-    n_features
-        The number of weights to learn.
+    - ``pairs``: of all lists.
+    - ``weight``: float64 (pairs.n_lists): the weight of each pair of a list.
+    - ``n_features``: the number of weights to learn.
     """
     chosen = np.arange(0, pairs.n_lists, _STEP)
     if len(chosen) < _LISTS:
         return None
     part = pairs.subset(chosen)
-    total = inner(weight[chosen], part.counts.astype(np.float64))
+    total = deterministic_dot(weight[chosen], part.counts.astype(np.float64))
     if len(part.items) < _ITEMS * n_features or not total > 0:
         return None
     return part, weight[chosen] / total
@@ -163,7 +158,11 @@ class RankSVM(Learner):
             raise FitError(f"{lists.source}: every list with two different labels has weight 0")
         weight /= weight.max()  # sums do not overflow
         counts = pairs.counts.astype(np.float64)
-        return weight / counts / weight.sum() if self.list_balance else weight / inner(weight, counts)
+        return (
+            weight / counts / weight.sum()
+            if self.list_balance
+            else weight / deterministic_dot(weight, counts)
+        )
 
 
 @dataclass(frozen=True, eq=False)

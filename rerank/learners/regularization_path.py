@@ -32,13 +32,9 @@ AnyStep = TypeVar("AnyStep", bound=Step)
 def path(strengths: Iterable[float], fit: Callable[[float, AnyStep | None], AnyStep]) -> Iterator[AnyStep]:
     """Yield the fit under each strength, when it is asked for.
 
-    Parameters
-    ----------
-    strengths
-        In the order in which they are tried.
-    fit
-        ``fit(strength, before)`` returns the fit under a strength; ``before`` is the one under the strength
-        before, from which it can start, None for the first.
+    - ``strengths``: in the order in which they are tried.
+    - ``fit``: ``fit(strength, before)`` returns the fit under a strength; ``before`` is the one under the
+      strength before, from which it can start, None for the first.
     """
     before: AnyStep | None = None
     for strength in strengths:
@@ -56,19 +52,14 @@ def watched(
 ) -> AnyStep:
     """Return the last step, or the best on the dev lists.
 
-    Parameters
-    ----------
-    steps
-        One or more.
-    watch
-        Gets a row for each step. It keeps the best one, on ties the first, if its ``keep`` is "best".
-    on_dev
-        Whether the steps end after three that are worse than the best on the dev lists, with no new best
-        between them.
-    strictly
-        Whether those that equal the best count as worse.
-    scores
-        ``scores(step, lists)`` returns the scores of items, float64 (n_items); None for linear models.
+    - ``steps``: one or more.
+    - ``watch``: gets a row for each step. It keeps the best one, on ties the first, if its ``keep`` is
+      "best".
+    - ``on_dev``: whether the steps end after three that are worse than the best on the dev lists, with no new
+      best between them.
+    - ``strictly``: whether those that equal the best count as worse.
+    - ``scores``: ``scores(step, lists)`` returns the scores of items, float64 (n_items); None for linear
+      models.
     """
     found: AnyStep | None = None
     best, behind = -np.inf, 0

@@ -89,18 +89,11 @@ class Rounds:
         With a checkpoint the rounds that were done before are not done again: the states of the learner and
         of this object are what they were after them, and there may be no round left.
 
-        Parameters
-        ----------
-        rounds
-            What each round needs, such as an order of visits.
-        total
-            The most rounds.
-        learner
-            What changes in a round beside this object; None = no checkpoints.
-        what
-            What is being done, for the display of progress.
-        unit
-            What a round is called there.
+        - ``rounds``: what each round needs, such as an order of visits.
+        - ``total``: the most rounds.
+        - ``learner``: what changes in a round beside this object; None = no checkpoints.
+        - ``what``: what is being done, for the display of progress.
+        - ``unit``: what a round is called there.
         """
         self._place = None if learner is None or self.observer is not None else checkpoints.slot()
         self._learner = learner
@@ -144,15 +137,10 @@ class Rounds:
     def record(self, state: Any, score: Callable[[Any, CandidateLists], Floats], **progress: float) -> None:
         """Add a row to the curve.
 
-        Parameters
-        ----------
-        state
-            The model after this round; the learner must not change it afterwards.
-        score
-            ``score(state, lists)`` returns the scores as the judges take them, float64 (n_items) or for
-            examples with classes (n_items, n_classes).
-        progress
-            What the learner counted in this round.
+        - ``state``: the model after this round; the learner must not change it afterwards.
+        - ``score``: ``score(state, lists)`` returns the scores as the judges take them, float64 (n_items) or
+          for examples with classes (n_items, n_classes).
+        - ``progress``: what the learner counted in this round.
         """
         row: dict[str, float] = {"round": len(self.curve) + 1, **progress}
         if self.judge is not None:
@@ -182,12 +170,8 @@ class Rounds:
     def kept(self, last: Any, **facts: Any) -> tuple[Any, RoundsRecord]:
         """Return the state that becomes the model, and the record of the rounds.
 
-        Parameters
-        ----------
-        last
-            The state after the last round.
-        facts
-            Further fields of the record, such as ``converged``.
+        - ``last``: the state after the last round.
+        - ``facts``: further fields of the record, such as ``converged``.
         """
         if self._place is not None and not self._ended:
             self._place.keep(self._state(ended=True))
@@ -218,12 +202,8 @@ def log_loss(lists: CandidateLists, scores: Floats) -> float:
     scale of a perceptron's weights does not matter. (Shen & Joshi plot a log-loss in Figures 3 and 4
     without defining it.)
 
-    Parameters
-    ----------
-    lists
-        Lists with labels; those without two different labels are left out.
-    scores
-        float64 (n_items).
+    - ``lists``: lists with labels; those without two different labels are left out.
+    - ``scores``: float64 (n_items).
 
     Returns
     -------

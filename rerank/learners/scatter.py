@@ -60,24 +60,14 @@ class Scatter:
     ) -> Scatter:
         """Return the scatter of the judged items of lists.
 
-        Parameters
-        ----------
-        lists
-            Lists with labels.
-        ridge
-            What is added to the diagonal of W, relative to the scatter of each feature within lists.
-        list_weights
-            float64 (n_lists), None = 1.
-        name
-            The learner's, for errors.
-        pairs
-            Whether B_ij are needed; without them ``of_pairs`` is empty.
+        - ``lists``: lists with labels.
+        - ``ridge``: what is added to the diagonal of W, relative to the scatter of each feature within lists.
+        - ``list_weights``: float64 (n_lists), None = 1.
+        - ``name``: the learner's, for errors.
+        - ``pairs``: whether B_ij are needed; without them ``of_pairs`` is empty.
 
-        Raises
-        ------
-        FitError
-            If there are too many features or different labels, or no list has two labels between which a
-            feature varies.
+        Raises FitError if there are too many features or different labels, or no list has two labels between
+        which a feature varies.
         """
         items = JudgedItems.of(lists, list_weights)
         blocks = _Blocks(items, *_checked(lists, items, name))

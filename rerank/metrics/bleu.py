@@ -27,10 +27,13 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     TextStatistics,
+    Tokenizer,
+    lc_setting,
+    prepared,
     reference_count,
     room_for,
+    tok_setting,
 )
-from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data._texts import Texts
 from rerank.native.metrics import _bleu, _bleu_climb
 
@@ -149,10 +152,7 @@ def sentence_bleu(counts: Counts, smooth: str = "each") -> Floats:
     with ``higher`` (Lin & Och 2004), which gives 0 if nothing matches. An order without n-grams then counts
     as 1/1. The brevity penalty is the sentence's own; a text without tokens has 0.
 
-    Raises
-    ------
-    ConfigError
-        If ``smooth`` is unknown.
+    Raises ConfigError if ``smooth`` is unknown.
     """
     _one_of(smooth, get_args(PlusOne))
     out = np.empty(len(counts))

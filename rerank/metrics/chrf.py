@@ -25,9 +25,10 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     TextStatistics,
+    lc_setting,
+    prepared,
     reference_count,
 )
-from rerank.metrics.tokenizers import lc_setting, prepared
 from rerank.native.metrics import _chrf
 
 if TYPE_CHECKING:

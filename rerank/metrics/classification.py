@@ -32,10 +32,7 @@ class PredictedSets:
 class ClassSets(Stage):
     """The set of classes of each example, and those that scores predict.
 
-    Raises
-    ------
-    DataError
-        If the lists are not lists of candidate classes.
+    Raises DataError if the lists are not lists of candidate classes.
     """
 
     def __init__(self, lists: CandidateLists) -> None:

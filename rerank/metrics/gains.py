@@ -1,4 +1,4 @@
-"""Sums of gains over places: nDCG in three families.
+"""Sums of gains over places: nDCG in three families, and measures of a user who stops, ERR and RBP.
 
 nDCG equals trec_eval's if ties are broken as it does. Each is a mean over lists, as those of ``ranking``.
 """
@@ -6,14 +6,14 @@ nDCG equals trec_eval's if ties are broken as it does. Each is a mean over lists
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
-from rerank.metrics.base import register
+from rerank.metrics.base import register, value_text
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
@@ -154,3 +154,159 @@ class GainJudge(RankingJudge):
         out = np.empty(self.stage.lists.n_lists)
         _ranking.dcg(placed, self._gains, self._divisors, self._discounts, self.cutoff, out)
         return np.divide(out, self._ideal, out=out, where=self._ideal > 0)
+
+
+def _max() -> Any:
+    help_text = "the label that satisfies a user most; none = the largest label of the data"
+    return setting(None, help_text, gt=0)
+
+
+def _largest(most: float | None, relevance: Relevance) -> float:
+    """Return ``most``, or the largest label of the data, 1 if none is above 0.
+
+    Raises DataError if a label is above ``most``.
+    """
+    found = relevance.largest
+    if most is not None and found > most:
+        raise DataError(f"{relevance.lists.source}: label {found:g} is above max={value_text(most)}")
+    if most is not None:
+        return most
+    return found if found > 0 else 1.0
+
+
+@register("ERR", "expected-reciprocal-rank")
+class ExpectedReciprocalRank(RankingMetric):
+    """Expected reciprocal rank."""
+
+    summary = "expected 1 / place at which a user who is satisfied by graded chance stops"
+    meaning = (
+        "A user reads down and stops at an item with probability (2^label - 1) / 2^max; the sum of the "
+        "probabilities to stop at each place down to place k, divided by the place. 0 to 1; values are "
+        "comparable only with the same max."
+    )
+    source = "Chapelle et al. 2009"
+    elsewhere = "err@k of gdeval.pl and ERR@k of ir_measures: equal to the digits they print with max=4"
+    examples = ("ERR", "ERR(max=4)@3")
+    list_by_list = False  # max is that of all lists
+    cutoff: int | None = any_cutoff()
+    max: float | None = _max()
+
+    def judge(self, relevance: Relevance, no_relevant: str) -> ReciprocalRankJudge:
+        return ReciprocalRankJudge(self, relevance, no_relevant)
+
+
+class _Persistent(GainMetric):
+    """Sums of gains that a user sees who reads the next item with probability p."""
+
+    normalised = False
+    p: float = setting(0.8, "probability of reading the next item", gt=0, lt=1)
+
+    def divisors(self, places: Floats) -> Floats:
+        return self.p ** (1.0 - places) / (1.0 - self.p)
+
+    def formula(self) -> list[str]:
+        return [f"gain:{self.gain}", f"discount:(1-p)*p^(i-1),p={value_text(self.p)}"]
+
+
+@register("RBP", "rank-biased-precision")
+class RankBiasedPrecision(_Persistent):
+    """Rank-biased precision."""
+
+    summary = "share of relevant items seen by a user who reads on with probability p"
+    meaning = (
+        "The sum of (1 - p) p^(place - 1) over the relevant items down to place k; with graded=1 each "
+        "item counts label / max. 0 to 1. Unjudged items count 0: RBP.residual is what they could add."
+    )
+    source = "Moffat & Zobel 2008"
+    elsewhere = (
+        "RBP of ir_measures: equal for rel=1 without ties; rbp.p of ranx: equal without ties if labels "
+        "are 0 and 1, larger ones count as they are there"
+    )
+    examples = ("RBP(p=0.5)@3", "RBP(graded=1)")
+    list_by_list = False  # max is that of all lists
+    rel: float = setting(1.0, "the least label that is relevant", gt=0)
+    graded: bool = setting(False, "gains label / max in place of 0 and 1")
+    max: float | None = _max()
+
+    def check_values(self) -> None:
+        if self.max is not None and not self.graded:
+            raise ConfigError("max changes something only with graded=1")
+        if self.rel != 1.0 and self.graded:
+            raise ConfigError("rel changes nothing with graded=1")
+
+    def formula(self) -> list[str]:
+        gain = f"rel/{value_text(self.max)}" if self.graded else f"rel>={value_text(self.rel)}"
+        return [f"gain:{gain}", *super().formula()[1:]]
+
+    def gains(self, labels: Floats) -> Floats:
+        """Return label / max, or 1 for relevant items and 0 for others."""
+        return labels / (self.max or 1.0) if self.graded else (labels >= self.rel).astype(np.float64)
+
+    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
+        if not self.graded:
+            return super().judge(relevance, no_relevant)
+        metric = self.with_settings(max=_largest(self.max, relevance))
+        judge = GainJudge(metric, relevance, no_relevant)
+        judge.name = self.name
+        return judge
+
+
+@register("RBP.residual")
+class Residual(_Persistent):
+    """The residual of rank-biased precision."""
+
+    summary = "what RBP could gain at most if unjudged items and those beyond place k were relevant"
+    meaning = (
+        "1 minus the sum of (1 - p) p^(place - 1) over the judged items down to place k, whatever their "
+        "labels. RBP is between its value and that value plus the residual. 0 to 1."
+    )
+    source = "Moffat & Zobel 2008"
+    examples = ("RBP.residual@3",)
+    better = -1
+    gain = "judged"
+    unjudged = "counted"
+
+    def gains(self, labels: Floats) -> Floats:
+        """Return 1 for each judged item."""
+        return np.ones(len(labels))
+
+    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
+        return ResidualJudge(self, relevance.of_judged, no_relevant)
+
+
+class ResidualJudge(GainJudge):
+    """The residual of RBP; every list with a judged item counts."""
+
+    @cached_property
+    def possible(self) -> Mask:
+        return np.ones(self.stage.lists.n_lists, dtype=bool)
+
+    def _values(self, placed: _placement.Placement) -> Floats:
+        return 1.0 - super()._values(placed)
+
+
+class ReciprocalRankJudge(RankingJudge):
+    """ERR."""
+
+    metric: ExpectedReciprocalRank
+
+    def __init__(self, metric: ExpectedReciprocalRank, relevance: Relevance, no_relevant: str) -> None:
+        self._most = _largest(metric.max, relevance)
+        super().__init__(metric, relevance, no_relevant, [f"gain:(2^rel-1)/2^{value_text(self._most)}"])
+
+    @cached_property
+    def possible(self) -> Mask:
+        return self.stage.known.lengths > 0
+
+    @cached_property
+    def _stops(self) -> Floats:
+        labels = self.stage.item_labels
+        return np.exp2(labels - self._most) - np.exp2(-self._most)
+
+    def _values(self, placed: _placement.Placement) -> Floats:
+        lists = self.stage.lists
+        out = np.empty(lists.n_lists)
+        longest = int(lists.lengths.max())
+        work, index = np.empty((3, longest + 1)), np.empty((2, longest + 1), dtype=np.int64)
+        _ranking.expected_reciprocal_rank(placed, self._stops, self.cutoff, work, index, out)
+        return out

@@ -32,10 +32,7 @@ class Stage(ABC):
 
         An item with the score NaN was not returned. A stage that knows no such items refuses it.
 
-        Raises
-        ------
-        DataError
-            If the number of scores is wrong.
+        Raises DataError if the number of scores is wrong.
         """
 
     @cached_property
@@ -152,17 +149,10 @@ def by_item(lists: CandidateLists, systems: Mapping[str, ArrayLike]) -> dict[str
 def checked_scores(scores: ArrayLike, n_items: int, *, partial: bool = False) -> Scores:
     """Return scores as a contiguous float vector (n_items).
 
-    Parameters
-    ----------
-    scores : array_like (n_items)
-    n_items : int
-    partial : bool
-        Whether NaN is allowed: the item was not returned.
+    - ``scores``: array_like (n_items)
+    - ``partial``: whether NaN is allowed: the item was not returned.
 
-    Raises
-    ------
-    DataError
-        If one is NaN or not a number, or there are more or fewer.
+    Raises DataError if one is NaN or not a number, or there are more or fewer.
     """
     values = _as_floats(scores)
     if values.shape != (n_items,):
@@ -222,10 +212,7 @@ def scores_of(scores: Any, lists: CandidateLists, *, partial: bool = False) -> F
     Nested scores are a sequence for each of ``lists``; flat ones are in that order already. NaN is allowed if
     they may be ``partial``: the item was not returned.
 
-    Raises
-    ------
-    DataError
-        If one is not a number, or NaN and all are needed, or they do not match the lists.
+    Raises DataError if one is not a number, or NaN and all are needed, or they do not match the lists.
     """
     if isinstance(scores, str | bytes) or not hasattr(scores, "__iter__"):
         expected = f"expected {lists.n_items} numbers, one for each item"

@@ -64,16 +64,13 @@ class Moments:
 class Labels(Moments):
     """The labels of a set with the unjudged ones filled in, and each list's moments over its judged items.
 
+    Raises DataError if the lists have no labels, or one whose square could overflow a sum.
+
     Attributes
     ----------
     values : float64 (n_items)
         See ``filled_labels`` of data.judge.
     judged : bool (n_lists)
-
-    Raises
-    ------
-    DataError
-        If the lists have no labels, or one whose square could overflow a sum.
     """
 
     def __init__(self, lists: CandidateLists) -> None:

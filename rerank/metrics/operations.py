@@ -27,8 +27,17 @@ from rerank.metrics.edit import (
     counted,
     numbers,
 )
-from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, TextStatistics, room_for
-from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
+from rerank.metrics.selecting import (
+    MeanJudge,
+    SelectingMetric,
+    Selection,
+    TextStatistics,
+    Tokenizer,
+    lc_setting,
+    prepared,
+    room_for,
+    tok_setting,
+)
 from rerank.native.data._texts import Numbers
 from rerank.native.metrics import _alignment
 
@@ -56,10 +65,7 @@ class Operations(TextStatistics):
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 4) of texts.
 
-        Raises
-        ------
-        DataError
-            If texts are so long that aligning them would take more than ``MOST_BYTES``.
+        Raises DataError if texts are so long that aligning them would take more than ``MOST_BYTES``.
         """
         ready = [prepared(column, *self.rate.options()) for column in (texts, *references)]
         kind = "stripped" if self.rate.family == "CER" else "words"

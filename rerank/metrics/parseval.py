@@ -71,11 +71,8 @@ _TAIL = re.compile("[-=].*", re.DOTALL)
 def counts_of(lists: CandidateLists) -> Counts:
     """Return the counts of each item, saved or counted from trees: int32 or float64 (n_items, 5).
 
-    Raises
-    ------
-    DataError
-        If neither counts nor trees and gold are present, the counts have another shape, or a parse and its
-        gold tree have different numbers of words.
+    Raises DataError if neither counts nor trees and gold are present, the counts have another shape, or a
+    parse and its gold tree have different numbers of words.
     """
     saved = saved_counts(lists, NAME, WIDTH, known=CROSSING)
     if saved is not None:

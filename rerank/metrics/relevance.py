@@ -28,18 +28,12 @@ NOT_RETURNED = 1 << 30
 class Relevance(Stage):
     """Relevant items (label > 0) of every list, and how ties are broken.
 
-    Parameters
-    ----------
-    lists : CandidateLists
-    ties : {"trec", "expected", "input"}, optional
-        trec: scores count as float32 as in trec_eval, and on ties the larger id by bytes comes first.
-        expected: the mean over the orders of tied items. input: on ties the earlier item comes first.
-        None is trec if every item has an id that is unique in its list, else expected.
+    - ``ties``: {"trec", "expected", "input"}; trec: scores count as float32 as in trec_eval, and on ties the
+      larger id by bytes comes first. expected: the mean over the orders of tied items. input: on ties the
+      earlier item comes first. None is trec if every item has an id that is unique in its list, else
+      expected.
 
-    Raises
-    ------
-    DataError
-        If the lists have no labels, or trec is asked for without such ids.
+    Raises DataError if the lists have no labels, or trec is asked for without such ids.
     """
 
     def __init__(self, lists: CandidateLists, ties: str | None = None) -> None:
@@ -169,12 +163,8 @@ def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
 def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
     """Return ``ties``, or the default for these lists.
 
-    Raises
-    ------
-    ConfigError
-        If the mode is unknown.
-    DataError
-        If it is trec and an id is missing, empty or repeated in its list.
+    Raises ConfigError if the mode is unknown. Raises DataError if it is trec and an id is missing, empty or
+    repeated in its list.
     """
     if ties is not None and ties not in TIES:
         raise ConfigError(f"unknown ties {ties!r}; {did_you_mean(ties, TIES)}")

@@ -9,17 +9,23 @@ bootstrap, oracles and MERT need. A new metric is a SelectingMetric whose ``prep
 - SelectingJudge with a ``score_from_sums`` of its own (BLEU, chrF).
 
 Their statistics come from texts and references by a TextStatistics, or from the set's saved ``counts``.
+
+Texts may be tokenized first. Every tokenizer but ``none`` is sacrebleu's own code (extra ``mt``), imported on
+first use. Tokens are then separated by white space as ``str.split()`` defines it.
 """
 
 from __future__ import annotations
 
+import importlib
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.settings import setting
 from rerank.core.types import AnyArray, ArrayLike, Counts, Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
@@ -27,6 +33,67 @@ from rerank.data.judge import SumForm, corpus_value, mean_from_sums, mean_statis
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last
+
+# Those of sacrebleu that need no file from elsewhere (the mecab ones: sacrebleu's extras ja and ko).
+Tokenizer = Literal["none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"]
+
+
+def tok_setting() -> Any:
+    """Return the parameter ``tok`` of metrics of texts."""
+    return setting("none", "sacrebleu's tokenizer; none = words between white space")
+
+
+def lc_setting() -> Any:
+    """Return the parameter ``lc`` of metrics of texts."""
+    return setting(False, "count in lower case")
+
+
+def prepared(column: StringColumn, tokenizer: str = "none", lowercase: bool = False) -> StringColumn:
+    """Return the strings in lower case if that is asked for, then tokenized, as sacrebleu does it.
+
+    Raises ConfigError if the tokenizer needs a package that is not installed.
+    """
+    if lowercase:
+        column = _lowered(column)
+    if tokenizer == "none":
+        return column
+    tokenize = _tokenizer(tokenizer)
+    return StringColumn.from_strings(tokenize(text.rstrip()) for text in column)
+
+
+def sacrebleu_module(name: str, user: str) -> Any:
+    """Return ``sacrebleu.NAME``; raises ConfigError that names ``user`` if sacrebleu is not installed."""
+    try:
+        return importlib.import_module(f"sacrebleu.{name}")
+    except ImportError as error:
+        if not error.name or error.name.partition(".")[0] != "sacrebleu":
+            raise
+        raise ConfigError(f"{user} needs the package sacrebleu: pip install 'rerank[mt]'") from None
+
+
+def _lowered(column: StringColumn) -> StringColumn:
+    data = column.data
+    if len(data) and data.max() >= 0x80:  # rules beyond ASCII depend on neighbouring letters
+        return StringColumn.from_strings(text.lower() for text in column)
+    capital = (data >= ord("A")) & (data <= ord("Z"))
+    return StringColumn(data + capital.astype(np.uint8) * np.uint8(32), column.offsets)
+
+
+def _tokenizer(name: str) -> Callable[[str], str]:
+    try:
+        metrics = importlib.import_module("sacrebleu.metrics")
+        tokenize: Callable[[str], str] = metrics.BLEU(tokenize=name, force=True).tokenizer
+    except ImportError as error:
+        if error.name and error.name.partition(".")[0] == "sacrebleu":
+            needed = "the package sacrebleu: pip install 'rerank[mt]'"
+        else:
+            needed = f"more than is installed ({str(error).strip().splitlines()[0]})"
+        raise ConfigError(f"tokenizer {name!r} needs {needed}") from None
+    except RuntimeError as error:  # sacrebleu reports a missing extra this way
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"tokenizer {name!r} needs more than is installed ({reason})") from None
+    return tokenize
+
 
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
@@ -82,13 +149,9 @@ class TextStatistics(Measure):
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return finite statistics, int32 or float64 (n_items, width), see ``room_for``.
 
-        Parameters
-        ----------
-        texts : StringColumn (n_items)
-        references : tuple of StringColumn (n_lists)
-            One at least.
-        offsets : int64 (n_lists + 1)
-            Items of list i are ``offsets[i]:offsets[i + 1]``.
+        - ``texts``: StringColumn (n_items)
+        - ``references``: tuple of StringColumn (n_lists); one at least.
+        - ``offsets``: int64 (n_lists + 1); items of list i are ``offsets[i]:offsets[i + 1]``.
         """
 
     def __call__(self, preparation: Preparation) -> Counts:
@@ -99,10 +162,8 @@ class TextStatistics(Measure):
 
         Code that gives a set other texts or references must drop its counts.
 
-        Raises
-        ------
-        DataError
-            If neither counts nor texts and references are present, or the counts have another shape.
+        Raises DataError if neither counts nor texts and references are present, or the counts have another
+        shape.
         """
         saved = saved_counts(lists, self.name, self.width)
         if saved is not None:
@@ -162,17 +223,12 @@ def reference_count(lists: CandidateLists) -> str:
 class SelectingJudge(ReportJudge):
     """A judge of one chosen item of each list, from statistics of each item.
 
-    Parameters
-    ----------
-    name, signature : str
-    stage : Selection
-    per_item : int32 or float64 (n_items, k)
-        What is summed if the item is chosen; rows of lists that are not judged are zero.
-    better : {1, -1}
-    judged : bool (n_lists), optional
-        All lists by default.
-    counts : mapping of str to int32 or float64 (n_items, ...), optional
-        The counts that give ``per_item``, as a set's ``counts`` keep them, if they hold more.
+    - ``per_item``: int32 or float64 (n_items, k); what is summed if the item is chosen; rows of lists that
+      are not judged are zero.
+    - ``better``: {1, -1}
+    - ``judged``: bool (n_lists); all lists by default.
+    - ``counts``: mapping of str to int32 or float64 (n_items, ...); the counts that give ``per_item``, as a
+      set's ``counts`` keep them, if they hold more.
     """
 
     digits = 2

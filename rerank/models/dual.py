@@ -24,14 +24,9 @@ def expansion(features: Features, support: Features, coefficients: Floats, kerne
 
     A sum has the same bits whatever other items there are: it runs over the support items in their order.
 
-    Parameters
-    ----------
-    features, support
-        The items to score, and the support items, with the same columns.
-    coefficients
-        float64 (n_support, k).
-    kernel
-        K.
+    - ``features``, ``support``: the items to score, and the support items, with the same columns.
+    - ``coefficients``: float64 (n_support, k).
+    - ``kernel``: K.
     """
     n = features.n_items
     out = np.zeros((n, coefficients.shape[1]))

@@ -27,17 +27,10 @@ def packed_model(model: Model) -> Bytes:
 def unpacked_model(content: Bytes, what: str) -> Model:
     """Return the model of ``packed_model``, checked as a file from a stranger.
 
-    Parameters
-    ----------
-    content
-        uint8 (n_bytes).
-    what
-        What the model is within the other one, for messages.
+    - ``content``: uint8 (n_bytes).
+    - ``what``: what the model is within the other one, for messages.
 
-    Raises
-    ------
-    DataError
-        If it is damaged, or holds a model that holds a model.
+    Raises DataError if it is damaged, or holds a model that holds a model.
     """
     with _deeper(what):
         try:

@@ -1,4 +1,4 @@
-"""Models that fuse scores: each feature is the score of one system, and larger is better.
+"""Models that fuse the scores of systems, each a feature of which larger is better, and random scores.
 
 A system that did not retrieve an item has no score of it: the feature is missing (NaN), and adds nothing.
 """
@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.missing import zeros_for_missing
 from rerank.data.npy import ArrayForm
-from rerank.models.base import MODELS, Arrays
+from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.linear import Weighted
 from rerank.native.models import _fusion
 
@@ -118,3 +118,37 @@ def retrieved(features: Features) -> Floats:
         return np.full(rows.n_items, float(rows.n_features))
     missing = np.repeat(np.arange(rows.n_items), np.diff(rows.indptr))[np.isnan(rows.data)]
     return rows.n_features - np.bincount(missing, minlength=rows.n_items).astype(np.float64)
+
+
+@MODELS.register("random")
+class RandomModel(Model):
+    """Uniform scores in [0, 1) from a seed."""
+
+    kind = "random"
+
+    def __init__(self, feature_names: list[str], seed: int) -> None:
+        super().__init__(feature_names)
+        if seed < 0:
+            raise DataError(f"seed {seed} is below 0")
+        self.seed = seed
+
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        """The scores of any features: none matters."""
+        return self.score_prepared(lists)
+
+    def score_aligned(self, lists: CandidateLists) -> Floats:
+        return np.random.default_rng(self.seed).random(lists.n_items)
+
+    def arrays(self) -> Arrays:
+        return {"seed": np.array([self.seed], dtype=np.int64)}
+
+    @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"seed": ArrayForm("<i8", (1,))}
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
+        return cls(feature_names, int(arrays["seed"][0]))
+
+    def explain(self) -> list[tuple[str, float]]:
+        return []

@@ -26,24 +26,16 @@ def tune_margin(lists: CandidateLists, judge: SelectingJudge, scores: Floats) ->
     no choice. It is infinite if all first-bests are best kept. On ties the largest margin wins, which
     switches the fewest lists.
 
-    Parameters
-    ----------
-    lists
-        Development lists with a first-best.
-    judge
-        A metric of single candidates, prepared for ``lists``.
-    scores
-        The model's scores, float64 (n_items).
+    - ``lists``: development lists with a first-best.
+    - ``judge``: a metric of single candidates, prepared for ``lists``.
+    - ``scores``: the model's scores, float64 (n_items).
+
+    Raises DataError if the lists have no first-best or the metric has no value.
 
     Returns
     -------
     float
         In units of the scores; inf keeps every first-best.
-
-    Raises
-    ------
-    DataError
-        If the lists have no first-best or the metric has no value.
     """
     leads = leads_of(lists, scores)
     order = np.argsort(-leads.lead, kind="stable")
@@ -67,14 +59,9 @@ def margin_effect(
 ) -> MarginRecord:
     """Return what a margin does on these lists; errors are those of ``tune_margin``.
 
-    Parameters
-    ----------
-    lists, judge, scores
-        As for ``tune_margin``.
-    margin
-        The first-best is kept unless another item leads it by more.
-    tuned
-        Whether the margin was chosen on these lists; it is only recorded.
+    - ``lists``, ``judge``, ``scores``: as for ``tune_margin``.
+    - ``margin``: the first-best is kept unless another item leads it by more.
+    - ``tuned``: whether the margin was chosen on these lists; it is only recorded.
     """
     leads = leads_of(lists, scores)
     different = differ(lists, leads.rival, leads.first)

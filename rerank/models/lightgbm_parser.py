@@ -99,12 +99,8 @@ class TreeText:
 def read_trees(text: bytes, n_features: int) -> TreeText:
     """Return the trees of a text that LightGBM has written, and perhaps someone else has changed.
 
-    Parameters
-    ----------
-    text
-        ``Booster.model_to_string()``; what follows the trees (importances, parameters) is left out.
-    n_features
-        How many features the model has.
+    - ``text``: ``Booster.model_to_string()``; what follows the trees (importances, parameters) is left out.
+    - ``n_features``: how many features the model has.
 
     Raises
     ------

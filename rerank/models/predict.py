@@ -110,7 +110,7 @@ def predict(
     >>> import rerank
     >>> frame = {"qid": ["a", "a", "b", "b"], "id": ["x", "y", "z", "w"], "bm25": [1, 3, 2, 5]}
     >>> train = rerank.CandidateLists.from_frame(frame | {"label": [0, 1, 0, 1]})
-    >>> model = rerank.train(train, rounds=2)
+    >>> model = rerank.train(train, epochs=2)
     >>> rerank.predict(model, frame, "best")
     ['y', 'w']
     >>> rerank.predict(model, frame, "table").to_dataframe()["rank"].tolist()

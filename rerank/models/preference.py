@@ -106,10 +106,7 @@ class PreferenceModel(Model):
         Order, columns and scaling are as for ``score``. They are 1 in sum over each list. A keep margin
         changes choices, not probabilities.
 
-        Raises
-        ------
-        DataError
-            If the model has no scale of probabilities, or as ``score``.
+        Raises DataError if the model has no scale of probabilities, or as ``score``.
         """
         if self.scale is None:
             raise DataError("the model has no probabilities; train it with probability=true")
@@ -282,14 +279,9 @@ def _kernel_of(content: Bytes) -> ItemKernel:
 def equal_items(lists: CandidateLists, names: list[str], *, features: bool) -> Index:
     """Return a number for each item, int64 (n_items): equal items have one.
 
-    Parameters
-    ----------
-    lists
-        Some lists.
-    names
-        The kinds of trees that are compared.
-    features
-        Whether features are compared.
+    - ``lists``: some lists.
+    - ``names``: the kinds of trees that are compared.
+    - ``features``: whether features are compared.
     """
     forests = [lists.forest(name) for name in names]
     columns = [trees.distinct for trees in TreeSet.of(*forests)] if forests else []

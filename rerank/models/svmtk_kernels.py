@@ -55,15 +55,7 @@ _DEFAULTS = {
 def kernel_text(model: SvmtkModel, support: CandidateLists) -> str:
     """Return the expression of a model's kernel.
 
-    Parameters
-    ----------
-    model : what its file holds.
-    support : its support items, with the names of trees and features that the expression shall have.
-
-    Raises
-    ------
-    ConfigError
-        If a parameter has a value that is not supported; the message names the parameter.
+    Raises ConfigError if a parameter has a value that is not supported; the message names the parameter.
     """
     given = model.parameters
     for letter in ("t", "U", "C", *("FN" if given["C"] != "V" else ""), *("SN" if given["C"] != "T" else "")):
@@ -150,10 +142,7 @@ class Said:
 def parameters_of(kernel: ItemKernel, support: CandidateLists, *, pairs: bool) -> Said:
     """Return the parameters of a kernel whose text names its trees.
 
-    Raises
-    ------
-    ConfigError
-        If the program does not have it; it says why.
+    Raises ConfigError if the program does not have it; it says why.
     """
     parameters = {**_DEFAULTS, "W": "R" if pairs else "S", "V": "R" if pairs else "S"}
     terms = kernel.expression.terms

@@ -46,11 +46,8 @@ class TreeModel(Model):
     def from_text(cls, feature_names: list[str], text: bytes) -> Self:
         """Return the model of what LightGBM's ``model_to_string()`` gives, with our names of its features.
 
-        Raises
-        ------
-        DataError
-            If it is not such a text, or has what is not supported: several classes, categorical splits,
-            linear leaves, averaged trees.
+        Raises DataError if it is not such a text, or has what is not supported: several classes, categorical
+        splits, linear leaves, averaged trees.
         """
         return cls(feature_names, read_trees(text, len(feature_names)))
 
@@ -134,10 +131,7 @@ class TreeModel(Model):
 class PackedTrees:
     """Trees as the kernel walks them.
 
-    Parameters
-    ----------
-    trees
-        What is summed; may be empty.
+    - ``trees``: what is summed; may be empty.
     """
 
     def __init__(self, trees: list[Tree]) -> None:

@@ -36,18 +36,11 @@ class NamedWeights:
 def weights_of(model: LinearModel, source: str) -> NamedWeights:
     """Return the weights of unscaled features that give a model's scores up to a constant.
 
-    Parameters
-    ----------
-    model
-        A linear model.
-    source
-        Where it is from, for messages.
+    - ``model``: a linear model.
+    - ``source``: where it is from, for messages.
 
-    Raises
-    ------
-    ConfigError
-        If the features were scaled within lists or by ranks, or the model has a base weight: there are no
-        such weights.
+    Raises ConfigError if the features were scaled within lists or by ranks, or the model has a base weight:
+    there are no such weights.
     """
     if model.base_weight is not None:
         found = f"the base score, which is no feature, has the weight {model.base_weight:g}"
@@ -60,19 +53,11 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
 def load_weights(path: str, format: str | None = None, options: WeightOptions | None = None) -> NamedWeights:
     """Return the weights of a model file or of a weight file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    format, options
-        See formats.weights; by default a model, or the format that the content has.
+    - ``path``: the file.
+    - ``format``, ``options``: see formats.weights; by default a model, or the format that the content has.
 
-    Raises
-    ------
-    ConfigError
-        If it is a model that is not linear.
-    FormatError
-        If it is neither a model nor weights.
+    Raises ConfigError if it is a model that is not linear. Raises FormatError if it is neither a model nor
+    weights.
     """
     if format is None and read_head(path).startswith(b"PK\x03\x04"):
         return weights_of(load_linear(path), path)
@@ -94,24 +79,16 @@ def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | N
     Features without a weight get 0. A DataNote warns of those, of weights without a feature, and of matching
     by position, if only one side has names.
 
-    Parameters
-    ----------
-    named
-        Weights of unscaled features.
-    lists
-        Lists as they were read.
-    scaling
-        The scaling that a learner sees them through, or None.
+    - ``named``: weights of unscaled features.
+    - ``lists``: lists as they were read.
+    - ``scaling``: the scaling that a learner sees them through, or None.
+
+    Raises ConfigError if no name matches, or features are scaled within lists or by ranks.
 
     Returns
     -------
     ndarray
         float64 (n_features).
-
-    Raises
-    ------
-    ConfigError
-        If no name matches, or features are scaled within lists or by ranks.
     """
     found = match(lists.columns(), Columns(named.names, len(named.names), named.selection))
     places, known = found.places, found.places >= 0

@@ -19,7 +19,7 @@ from rerank.core.errors import ConfigError, DataNote, Interrupted
 from rerank.core.workers.parallel import remote
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, Learner
-from rerank.models.checkpoint import read_checkpoint, write_checkpoint
+from rerank.models.archive import read_checkpoint, write_checkpoint
 from rerank.training.options import Plan
 from rerank.training.side_inputs import SideInputs
 

@@ -80,7 +80,7 @@ class Objective:
         self.loss = PairLoss(lists.features, self.pairs, weight, neighbours=False)
 
     def __call__(self, w: Floats, loss: str) -> float:
-        lack = self.loss.move(self.loss.scores(w), -np.inf)[0]
+        lack = self.loss.set_point(self.loss.scores(w), -np.inf)[0]
         return 0.5 * float(w @ w) + C * (lack.total if loss == "l1" else lack.squares)
 
 

@@ -48,18 +48,18 @@ def test_sums_slopes_and_curvature_are_those_of_the_pairs(layout, neighbours, lo
     slow = ExplicitPairs(lists, neighbours=neighbours)
     assert len(slow.pairs) == pairs.n_pairs
     w = np.array([0.5, -1.0, 0.25, 0.125])  # scores are exact, so that many are equal or differ by 1
-    high, second = loss.move(loss.scores(w), low)
+    high, second = loss.set_point(loss.scores(w), low)
     lacks, others = slow.lacks(w), slow.lacks(w, low) if low > -np.inf else 0.0 * slow.weight
     expected = [slow.weight @ lacks, slow.weight @ lacks**2, slow.weight @ others, slow.weight @ others**2]
     np.testing.assert_allclose([*high, *second], expected, rtol=1e-12, atol=1e-15)
     slope = slow.differences.T @ (slow.weight * (lacks - others))
-    np.testing.assert_allclose(loss.gather(loss.slope), slope, atol=1e-12)
+    np.testing.assert_allclose(loss.transposed_product(loss.slope), slope, atol=1e-12)
     scores = slow.differences @ w
     curved = slow.weight * ((scores <= 1.0) & (scores > low))
     matrix = slow.differences.T @ (curved[:, None] * slow.differences)
     np.testing.assert_allclose(np.triu(loss.curvature()), np.triu(matrix), atol=1e-12)
     v = np.array([1.0, 2.0, -0.5, 3.0])
-    np.testing.assert_allclose(loss.curved(v), matrix @ v, atol=1e-12)
+    np.testing.assert_allclose(loss.hessian_vector(v), matrix @ v, atol=1e-12)
 
 
 def test_sums_are_those_of_the_pairs_on_random_lists():
@@ -73,7 +73,7 @@ def test_sums_are_those_of_the_pairs_on_random_lists():
         loss, pairs = loss_of(lists, neighbours=neighbours)
         slow = ExplicitPairs(lists, neighbours=neighbours)
         assert len(slow.pairs) == pairs.n_pairs
-        high, low = loss.move(loss.scores(np.ones(2)), 0.25)
+        high, low = loss.set_point(loss.scores(np.ones(2)), 0.25)
         assert high.squares == pytest.approx(slow.weight @ slow.lacks(np.ones(2)) ** 2)
         assert low.total == pytest.approx(slow.weight @ slow.lacks(np.ones(2), 0.25))
 

@@ -20,7 +20,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.bleu import BleuStatistics, bleu, bleu_statistics, from_precisions, sentence_bleu
-from rerank.metrics.tokenizers import prepared
+from rerank.metrics.selecting import prepared
 
 # All that str.split() splits at, and characters that share bytes with them.
 BLANKS = [chr(c) for c in range(0x110000) if chr(c).isspace()]

@@ -14,9 +14,9 @@ from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import key_of
 from rerank.data.lists import CandidateLists
-from rerank.metrics import clashes as module
+from rerank.metrics import structures as module
 from rerank.metrics.base import parse, prepare_all
-from rerank.metrics.clashes import clash_counts, clash_note
+from rerank.metrics.structures import clash_counts, clash_note
 
 
 def line(*residues):

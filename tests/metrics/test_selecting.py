@@ -15,9 +15,8 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
-from rerank.data.judge import PreparedMetric as JudgeProtocol
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.judge import SelectingJudge as SelectingProtocol
-from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import FAMILIES, Preparation, parse
 from rerank.metrics.judges import statistics
@@ -107,7 +106,7 @@ def test_judges_of_one_preparation_share_the_choice_and_the_counts():
 
 def test_a_judge_keeps_the_protocols():
     judge = LengthRatio().prepare(with_texts(plain()))
-    assert isinstance(judge, JudgeProtocol)
+    assert isinstance(judge, PreparedMetric)
     assert isinstance(judge, SelectingProtocol)
     assert judge.per_item.shape == (8, 2)
     assert judge.per_item.dtype == np.float64

@@ -15,8 +15,8 @@ from rerank.data.lists import CandidateLists
 from rerank.metrics import residue_pairs
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.labelling import label
+from rerank.metrics.residue_pairs import superpositions
 from rerank.metrics.structures import with_superpositions
-from rerank.metrics.superposition import superpositions
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote"),  # see test_clashes.py

@@ -8,7 +8,7 @@ from reference.metrics import superposition as reference
 
 from rerank.core.errors import DataError
 from rerank.data.columns.offsets import offsets_of
-from rerank.metrics.superposition import superpositions
+from rerank.metrics.residue_pairs import superpositions
 
 
 def of_pairs(pairs, lengths=None, **asked):

@@ -16,7 +16,7 @@ from reference.nbest import moses_lists, text_lists
 from rerank.core.errors import ConfigError
 from rerank.data.judge import corpus_value
 from rerank.metrics.base import parse
-from rerank.metrics.ter import Ter
+from rerank.metrics.edit import Ter
 
 few_words = st.lists(st.sampled_from("abcde"), max_size=14).map(" ".join)
 

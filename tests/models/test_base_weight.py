@@ -14,9 +14,8 @@ from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
 from rerank.models.describe import model_lines, model_record
-from rerank.models.linear import LinearModel, ThresholdModel
-from rerank.models.random_scores import RandomModel
-from rerank.models.voted import VotedModel
+from rerank.models.fusion import RandomModel
+from rerank.models.linear import LinearModel, ThresholdModel, VotedModel
 from rerank.models.weights import weights_of
 
 X = np.array([[1.0, 2.0], [0.0, 4.0], [3.0, 0.0]])

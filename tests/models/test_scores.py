@@ -5,8 +5,7 @@ import pytest
 
 from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
-from rerank.models.linear import LinearModel, ThresholdModel
-from rerank.models.voted import VotedModel
+from rerank.models.linear import LinearModel, ThresholdModel, VotedModel
 
 
 def lists_of(X, item_ids=None):

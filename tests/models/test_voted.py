@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.data.lists import CandidateLists
-from rerank.models.voted import VotedModel
+from rerank.models.linear import VotedModel
 
 LISTS = CandidateLists.from_arrays([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [2.0, 2.0]], group=[3, 1])
 

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import fit_scaling
+from rerank.models.fusion import RandomModel
 from rerank.models.linear import LinearModel
-from rerank.models.random_scores import RandomModel
 from rerank.models.weights import NamedWeights, initial_for, load_weights, weights_of
 
 NAMES = ["a", "b", "c"]

@@ -14,7 +14,7 @@ from rerank.core.checkpoints import CheckpointStore, Slot
 from rerank.core.errors import ConfigError, FormatError, Interrupted, RerankError
 from rerank.core.workers.parallel import using
 from rerank.learners.base import LEARNERS
-from rerank.models.checkpoint import read_checkpoint, write_checkpoint
+from rerank.models.archive import read_checkpoint, write_checkpoint
 from rerank.training import checkpoint as checkpointing
 from rerank.training.options import Plan, fit_by
 from rerank.training.train import make_learner

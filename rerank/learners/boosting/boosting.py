@@ -33,12 +33,8 @@ def exact_weight(differences: Floats, importance: Floats) -> float:
 
     The logarithm of the sum is convex: Newton's method finds the minimum, kept inside by bisection.
 
-    Parameters
-    ----------
-    differences
-        Of the base score, float64 (n_pairs), finite and not all 0.
-    importance
-        float64 (n_pairs), above 0.
+    - ``differences``: of the base score, float64 (n_pairs), finite and not all 0.
+    - ``importance``: float64 (n_pairs), above 0.
     """
     log_importance = np.log(importance)
     scale = float(np.abs(differences).max())

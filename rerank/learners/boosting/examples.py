@@ -24,14 +24,9 @@ def thresholds_of(features: Features, bins: int | None, without: int | None = No
     at each of ``bins`` quantiles of its values other than 0, and at the values that separate 0 from those
     below and above it.
 
-    Parameters
-    ----------
-    features
-        Features without NaN.
-    bins
-        None = all values.
-    without
-        A feature that gets no threshold.
+    - ``features``: features without NaN.
+    - ``bins``: None = all values.
+    - ``without``: a feature that gets no threshold.
     """
     columns: list[Index] = []
     values: list[Floats] = []
@@ -172,17 +167,10 @@ class Examples:
 def ranking_examples(lists: CandidateLists, weighted: bool) -> Examples:
     """Return the pairs of each list's best item and its items of smaller labels; unjudged ones are in none.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels.
-    weighted
-        The importance of a pair is the difference of its labels, else 1.
+    - ``lists``: lists with labels.
+    - ``weighted``: the importance of a pair is the difference of its labels, else 1.
 
-    Raises
-    ------
-    FitError
-        If no list has a pair, or a difference of labels overflows.
+    Raises FitError if no list has a pair, or a difference of labels overflows.
     """
     assert lists.labels is not None
     best = np.repeat(best_items(lists), lists.lengths)
@@ -205,17 +193,10 @@ def ranking_examples(lists: CandidateLists, weighted: bool) -> Examples:
 def class_examples(lists: CandidateLists, relevant: float) -> Examples:
     """Return a pair for each judged item: it must score above 0 if it is relevant, else below.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels; which list an item is in does not matter.
-    relevant
-        Items with this label or a larger one are relevant.
+    - ``lists``: lists with labels; which list an item is in does not matter.
+    - ``relevant``: items with this label or a larger one are relevant.
 
-    Raises
-    ------
-    FitError
-        If all judged items are of one class.
+    Raises FitError if all judged items are of one class.
     """
     assert lists.labels is not None
     items = np.flatnonzero(~np.isnan(lists.labels))

@@ -182,16 +182,10 @@ def values_by_round(
     candidates the statistics of those whose choice changes are exchanged in the sum; other metrics are
     computed anew after each round that touches a list.
 
-    Parameters
-    ----------
-    lists, judge
-        Lists and their metric.
-    start
-        Scores before the first round, float64 (n_items).
-    stumps
-        All stumps.
-    chosen, steps
-        The stump of each round, int32 (n_rounds), and its step, float64 (n_rounds).
+    - ``lists``, ``judge``: lists and their metric.
+    - ``start``: scores before the first round, float64 (n_items).
+    - ``stumps``: all stumps.
+    - ``chosen``, ``steps``: the stump of each round, int32 (n_rounds), and its step, float64 (n_rounds).
     """
     used, numbers = np.unique(chosen, return_inverse=True)
     firsts = np.repeat(lists.offsets[:-1], lists.lengths - 1)

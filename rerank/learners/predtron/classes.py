@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.core import memory
-from rerank.core.checkpoints import State
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
@@ -22,21 +21,18 @@ from rerank.data.matrix import Dense
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.predtron.settings import PredtronSettings
 from rerank.learners.predtron.steps import (
+    Form,
     KernelItems,
     LossRange,
     Positions,
     discounts,
     dual_norm_of,
-    moved_state,
-    restore_moved,
-    run_rounds,
     theorem_step,
 )
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.classes import ClassesModel, Decode
+from rerank.models.classes import ClassesModel, Decode, DualClassesModel
 from rerank.models.dual import add_columns
-from rerank.models.dual_classes import DualClassesModel
 from rerank.native.learners import _predtron_classes, _predtron_sets, _predtron_tasks
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
@@ -68,19 +64,11 @@ class ClassTask:
 def class_task(learner: PredtronSettings, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
     """Return the task of a learner on examples.
 
-    Parameters
-    ----------
-    learner
-        Its ``task`` is not ranking.
-    lists
-        The examples, for messages.
-    labels
-        Their classes.
+    - ``learner``: its ``task`` is not ranking.
+    - ``lists``: the examples, for messages.
+    - ``labels``: their classes.
 
-    Raises
-    ------
-    RerankError
-        If the classes do not fit the task, with the example or what was found.
+    Raises RerankError if the classes do not fit the task, with the example or what was found.
     """
     return _MADE[learner.task](learner, lists, labels)
 
@@ -88,10 +76,7 @@ def class_task(learner: PredtronSettings, lists: CandidateLists, labels: ClassLa
 def numbers_by_class(given: Mapping[str, float], names: tuple[str, ...], key: str) -> Floats:
     """Return the number of each class, NaN without one, float64 (n_classes).
 
-    Raises
-    ------
-    ConfigError
-        If a class is unknown or given twice.
+    Raises ConfigError if a class is unknown or given twice.
     """
     place_of = coder(names)
     found = np.full(len(names), np.nan)
@@ -247,27 +232,17 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
     weight = np.repeat(checked_list_weights(inputs.list_weights, lists), lists.lengths)
     watch = Rounds(lists, inputs, learner.keep)
     kind = _Primal if learner.vector_kernel is None else _Dual
-    passes = kind(learner, lists, labels, task, weight)
-    state, rounds = run_rounds(learner, passes, watch)
-    model = passes.model(state)
-    model.curve = watch.curve
-    model.training.rounds = rounds
-    if learner.eta == "theorem":
-        model.training.notes["eta"] = passes.eta
-    return model
+    return kind(learner, lists, labels, task, weight).fit(watch, "scale the features (--scaling)")
 
 
-class _Classifier(ABC):
-    """What both forms share: their steps, and the passes of the kernel.
+class _Classifier(Form):
+    """What both forms share: their steps, and the epochs of the kernel.
 
     A state is float64 (n_rows + 1, n_outputs): a row for each feature, or for each example, and the weights
     of a constant feature with the value ``bias``.
     """
 
     dual: ClassVar[bool]
-    matrix: Any
-    weights: Weights
-    link: Link | None = None
 
     def __init__(
         self,
@@ -300,38 +275,22 @@ class _Classifier(ABC):
         """Return the factor of steps, see ``steps.theorem_step``."""
         return theorem_step(self.task.losses, radius2, self.learner.variant)
 
-    def run(self, visits: Index) -> dict[str, float]:
-        """Visit examples; return the number of updates and the mean loss of the visits.
-
-        Raises FitError if a score or weight overflows.
-        """
+    def visit(self, visits: Index) -> tuple[int, float, int]:
         given = (self.matrix, self.task.kernel, self.rows[visits], self.steps, self.bias)
-        done = _predtron_classes.class_pass(*given, self.weights, self.link, self.scratch, self.dual)
-        updates, loss, failed = done
-        if failed >= 0 or not np.isfinite(self.weights.values).all():
-            raise FitError(f"{self.source}: scores or weights overflow; scale the features (--scaling)")
-        return {"updates": updates, "loss": loss / len(visits)}
+        done: tuple[int, float, int] = _predtron_classes.class_pass(
+            *given, self.weights, self.link, self.scratch, self.dual
+        )
+        return done
 
-    def state(self) -> State:
-        """Return what later passes depend on."""
-        return moved_state(self.weights, self.link)
-
-    def restore(self, state: State) -> None:
-        """Go to a state."""
-        restore_moved(self.weights, self.link, state)
-
-    def reached(self, average: bool) -> Floats:
-        """Return the state now, or its mean over all visits so far."""
-        values: Floats = self.weights.mean() if average else self.weights.values.copy()
-        return values.reshape(-1, self.task.kernel.d)
+    def reached(self) -> Floats:
+        return super().reached().reshape(-1, self.task.kernel.d)
 
     def score(self, state: Floats, lists: CandidateLists) -> Floats:
         """Return the predictions of a state as its judges take them, float64 (n_items, n_classes)."""
         return self.model(state).candidates_prepared(lists)
 
     @abstractmethod
-    def model(self, state: Floats) -> ClassesModel:
-        """Return the model of a state."""
+    def model(self, state: Floats) -> ClassesModel: ...
 
 
 class _Primal(_Classifier):

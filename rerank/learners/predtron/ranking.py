@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from rerank.core.checkpoints import State
 from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index, Ints
 from rerank.data.blocks import list_rows
@@ -19,23 +17,21 @@ from rerank.learners.base import FitInputs, checked_list_weights, exponential_ga
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.predtron.settings import GainName, PredtronSettings
 from rerank.learners.predtron.steps import (
+    Form,
     KernelItems,
     LossRange,
     Positions,
     discounts,
     dual_norm_of,
     linked,
-    moved_state,
     radius2,
-    restore_moved,
-    run_rounds,
     theorem_step,
 )
 from rerank.learners.rounds import Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.dual import DualModel, add_columns
 from rerank.models.linear import LinearModel
-from rerank.models.training import DataRecord
+from rerank.models.training import DataRecord, RoundsRecord
 from rerank.native.data._matrix import Sum
 from rerank.native.learners import _predtron
 from rerank.native.learners._link import Link
@@ -100,12 +96,8 @@ class GradedLists:
     def losses(self, discounts: Floats, depth: int) -> LossRange:
         """Return the least and the largest loss above 0 of any ranking of any list.
 
-        Parameters
-        ----------
-        discounts
-            By place, 0 from place ``depth`` on, float64 (longest).
-        depth
-            How many places count.
+        - ``discounts``: by place, 0 from place ``depth`` on, float64 (longest).
+        - ``depth``: how many places count.
         """
         least, most = np.inf, 0.0
         for first, last in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
@@ -135,17 +127,10 @@ def _loss_range(gains: Floats, discounts: Floats, depth: int) -> LossRange:
 def graded_lists(lists: CandidateLists, gain: GainName) -> GradedLists:
     """Return the judged items of the lists that have two different gains.
 
-    Parameters
-    ----------
-    lists
-        Lists with labels. Unjudged items are left out.
-    gain
-        2^label - 1 (exponential), or the label; labels of 0 or less gain nothing.
+    - ``lists``: lists with labels. Unjudged items are left out.
+    - ``gain``: 2^label - 1 (exponential), or the label; labels of 0 or less gain nothing.
 
-    Raises
-    ------
-    FitError
-        If there is no such list, or a gain overflows.
+    Raises FitError if there is no such list, or a gain overflows.
     """
     assert lists.labels is not None, "Learner.fit refuses lists without labels"
     judged = np.flatnonzero(~np.isnan(lists.labels))
@@ -180,55 +165,39 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
         raise FitError(f"{lists.source}: every list with two different gains has weight 0")
     watch = Rounds(lists, inputs, learner.keep)
     kernel = learner.vector_kernel
-    passes: _Primal | _Dual
+    form: _Primal | _Dual
     if kernel is None:
         start, init = initial_weights(lists, inputs, learner.init, otherwise="zero")
         if init != "zero":
             check_start(lists, start)
-        passes = _Primal(learner, lists, graded, weight, start)
+        form = _Primal(learner, lists, graded, weight, start)
     else:
         init = "zero"
         if inputs.initial is not None:
             raise FitError(f"learner predtron: kernel={kernel.name} has no weights of features to start from")
-        passes = _Dual(learner, lists, graded, weight, kernel)
-    state, rounds = run_rounds(learner, passes, watch)
-    model = passes.model(state)
-    model.curve = watch.curve
-    model.training.rounds = rounds
+        form = _Dual(learner, lists, graded, weight, kernel)
+    model = form.fit(watch, "scale the features (--scaling), or lower eta")
     if init != "zero":
         model.initial = start
-        model.training.rounds = rounds.with_fields(init=init)
-    if learner.eta == "theorem":
-        model.training.notes["eta"] = passes.eta
+        assert isinstance(model.training.rounds, RoundsRecord)
+        model.training.rounds = model.training.rounds.with_fields(init=init)
     model.training.data = DataRecord(judged=len(graded.items), lists_without_pair=graded.n_skipped)
     return model
 
 
-class _Ranker:
-    """What both forms share: their step, and the passes of the kernel."""
+class _Ranker(Form):
+    """What both forms share: their step, and the epochs of the kernel."""
 
-    matrix: Any
-    weights: Weights
     total: Sum | None = None
-    link: Link | None = None
 
     def __init__(self, learner: PredtronSettings, source: str, graded: GradedLists) -> None:
         self.learner, self.source, self.graded = learner, source, graded
         self.n = graded.n_lists
 
     def prepare(self, rows: Index, weight: Floats, radius: float | None, q: float | None = None) -> None:
-        """Make the lists of the kernel.
+        """Make the lists of the kernel; ``weight`` is of lists, ``rows`` of their items in the matrix.
 
-        Parameters
-        ----------
-        rows
-            The rows of the items in the matrix, int64 (n_items).
-        weight
-            Of the lists, float64 (n_lists).
-        radius
-            R^2 of ``theorem_step`` if eta is "theorem".
-        q
-            log p for norm p.
+        ``radius`` is R^2 of ``theorem_step`` if eta is "theorem", and ``q`` log p for norm p.
         """
         learner, graded = self.learner, self.graded
         longest = int(graded.lengths.max())
@@ -254,30 +223,10 @@ class _Ranker:
             learner.variant == "loss-driven",
         )
 
-    def run(self, visits: Index) -> dict[str, float]:
-        """Visit lists; return the number of updates and the mean loss of the visits.
-
-        Raises FitError if a score or weight overflows.
-        """
+    def visit(self, visits: Index) -> tuple[int, float, int]:
         given = (self.matrix, self.lists, visits, self.weights, self.total, self.link)
-        updates, loss, failed = _predtron.ranking_pass(*given)
-        if failed >= 0 or not np.isfinite(self.weights.values).all():
-            advice = "scale the features (--scaling), or lower eta"
-            raise FitError(f"{self.source}: scores or weights overflow; {advice}")
-        return {"updates": updates, "loss": loss / len(visits)}
-
-    def state(self) -> State:
-        """Return what later passes depend on."""
-        return moved_state(self.weights, self.link)
-
-    def restore(self, state: State) -> None:
-        """Go to a state."""
-        restore_moved(self.weights, self.link, state)
-
-    def reached(self, average: bool) -> Floats:
-        """Return the weights now, or their mean over all visits so far."""
-        values: Floats = self.weights.mean() if average else self.weights.values.copy()
-        return values
+        done: tuple[int, float, int] = _predtron.ranking_pass(*given)
+        return done
 
 
 class _Primal(_Ranker):

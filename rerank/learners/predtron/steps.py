@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse
-from rerank.learners.predtron.settings import PositionsName, Variant
-from rerank.learners.rounds import Resumable, Rounds, restore, state_of, visit_orders
-from rerank.models.training import RoundsRecord
+from rerank.learners.predtron.settings import PositionsName, PredtronSettings, Variant
+from rerank.learners.rounds import Rounds, restore, state_of, visit_orders
+from rerank.models.base import Model
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
 from rerank.similarity.vector_kernel import VectorKernel
@@ -34,23 +35,14 @@ def theorem_step(
 ) -> float:
     """Return the factor of steps for which the bound is proved.
 
-    Parameters
-    ----------
-    losses
-        Of the data.
-    radius2
-        R^2: for norm l2 the largest squared Frobenius norm of an X; for norm p the largest squared norm of a
-        column (a feature) of an X.
-    variant
-        Steps that are multiplied by losses, or not.
-    dual_norm
-        log p for norm p, see ``links.dual_norm_of``; None for norm l2.
+    - ``losses``: of the data.
+    - ``radius2``: R^2: for norm l2 the largest squared Frobenius norm of an X; for norm p the largest squared
+      norm of a column (a feature) of an X.
+    - ``variant``: steps that are multiplied by losses, or not.
+    - ``dual_norm``: log p for norm p, see ``links.dual_norm_of``; None for norm l2.
 
-    Raises
-    ------
-    FitError
-        If the factor is not a finite number above 0, or ``dual_norm`` is below 2, for which there is no
-        bound.
+    Raises FitError if the factor is not a finite number above 0, or ``dual_norm`` is below 2, for which there
+    is no bound.
     """
     if dual_norm is not None:
         if dual_norm < 2:
@@ -67,15 +59,10 @@ def theorem_step(
 def radius2(features: Features, offsets: Index, items: Index, by_column: bool) -> float:
     """Return the largest squared norm of the features of a list, or of one feature in a list.
 
-    Parameters
-    ----------
-    features
-        Of all items.
-    offsets, items
-        int64 (n_lists + 1) and (n_items): the rows of each list.
-    by_column
-        Whether each feature of a list has a norm of its own; otherwise it is the Frobenius norm of them all,
-        which is at least their operator norm.
+    - ``features``: of all items.
+    - ``offsets``, ``items``: int64 (n_lists + 1) and (n_items): the rows of each list.
+    - ``by_column``: whether each feature of a list has a norm of its own; otherwise it is the Frobenius norm
+      of them all, which is at least their operator norm.
     """
     largest = 0.0
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
@@ -164,14 +151,9 @@ def discounts(longest: int, cutoff: int | None) -> Floats:
 class KernelItems:
     """Items, and the columns of a kernel with them.
 
-    Parameters
-    ----------
-    kernel
-        K.
-    items
-        The training items.
-    source
-        Where they came from, for messages.
+    - ``kernel``: K.
+    - ``items``: the training items.
+    - ``source``: where they came from, for messages.
     """
 
     def __init__(self, kernel: VectorKernel, items: Sparse, source: str) -> None:
@@ -192,76 +174,69 @@ class KernelItems:
         return self._known[id(lists)][1]
 
 
-class RoundSettings(Protocol):
-    """The settings of a learner that its rounds depend on."""
+class Form(ABC):
+    """What the weights of a task move through: epochs of visits to its examples.
 
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def average(self) -> str: ...
-    @property
-    def shuffle(self) -> bool: ...
-    @property
-    def seed(self) -> int: ...
-
-
-class Passes(Resumable, Protocol):
-    """What a task does in its passes.
-
-    Attributes
-    ----------
-    n
-        How many examples there are to visit.
+    ``n`` is the number of examples, ``weights`` what the kernels move, ``eta`` the factor of its steps.
     """
 
-    @property
-    def n(self) -> int: ...
+    learner: PredtronSettings
+    source: str
+    n: int
+    eta: float
+    matrix: Any
+    weights: Weights
+    link: Link | None = None
 
-    def run(self, visits: Index) -> dict[str, float]:
-        """Visit examples; return what the learning curve shows, including ``updates``."""
-        ...
+    @abstractmethod
+    def visit(self, visits: Index) -> tuple[int, float, int]:
+        """Visit examples; return updates, the sum of losses, and an example whose scores overflow or -1."""
 
-    def reached(self, average: bool) -> Any:
-        """Return the weights now, or their mean over all visits so far, which later visits do not change."""
-        ...
+    @abstractmethod
+    def score(self, state: Floats, lists: CandidateLists) -> Floats:
+        """Return the scores of a state, by which epochs are judged."""
 
-    def score(self, state: Any, lists: CandidateLists) -> Floats:
-        """Return the scores of a state, by which rounds are judged."""
-        ...
+    @abstractmethod
+    def model(self, state: Floats) -> Model:
+        """Return the model of a state."""
 
+    def reached(self) -> Floats:
+        """Return the weights now, or their mean over all visits so far, in a new array."""
+        average = self.learner.average == "average"
+        values: Floats = self.weights.mean() if average else self.weights.values.copy()
+        return values
 
-def run_rounds(settings: RoundSettings, passes: Passes, watch: Rounds) -> tuple[Any, RoundsRecord]:
-    """Return the state that becomes the model, and the record of the rounds.
+    def fit(self, watch: Rounds, overflow: str) -> Model:
+        """Return the model of the epoch that ``watch`` keeps; an epoch without an update is the last.
 
-    Parameters
-    ----------
-    settings
-        Of the learner.
-    passes
-        Of the task; it is visited until a pass makes no update.
-    watch
-        Gets a row for each pass.
-    """
-    orders = visit_orders(passes.n, settings.epochs, settings.shuffle, settings.seed)
-    average = settings.average == "average"
-    for visits in watch.each(orders, settings.epochs, passes, unit="epoch"):
-        counts = passes.run(visits)
-        watch.record(passes.reached(average), passes.score, **counts)
-        if counts["updates"] == 0:
-            break
-    return watch.kept(passes.reached(average), converged=watch.settled)
+        Raises FitError with the advice ``overflow`` if a score or a weight overflows.
+        """
+        settings = self.learner
+        orders = visit_orders(self.n, settings.epochs, settings.shuffle, settings.seed)
+        for visits in watch.each(orders, settings.epochs, self, unit="epoch"):
+            updates, loss, failed = self.visit(visits)
+            if failed >= 0 or not np.isfinite(self.weights.values).all():
+                raise FitError(f"{self.source}: scores or weights overflow; {overflow}")
+            watch.record(self.reached(), self.score, updates=updates, loss=loss / len(visits))
+            if updates == 0:
+                break
+        state, rounds = watch.kept(self.reached(), converged=watch.settled)
+        model = self.model(state)
+        model.curve = watch.curve
+        model.training.rounds = rounds
+        if settings.eta == "theorem":
+            model.training.notes["eta"] = self.eta
+        return model
 
+    def state(self) -> State:
+        """Return what later epochs depend on."""
+        link = None if self.link is None else (self.link.theta.copy(), self.link.drifted.copy())
+        return {"weights": state_of(self.weights), "link": link}
 
-def moved_state(weights: Weights, link: Link | None) -> State:
-    """Return the state of weights and of their link function."""
-    sums = None if link is None else (link.theta.copy(), link.drifted.copy())
-    return {"weights": state_of(weights), "link": sums}
-
-
-def restore_moved(weights: Weights, link: Link | None, state: State) -> None:
-    """Go to what ``moved_state`` returned."""
-    restore(weights, state["weights"])
-    if link is not None:
-        theta, drift = state["link"]
-        copy_into(link.theta, theta)
-        copy_into(link.drifted, drift)
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        restore(self.weights, state["weights"])
+        if self.link is not None:
+            theta, drift = state["link"]
+            copy_into(self.link.theta, theta)
+            copy_into(self.link.drifted, drift)

@@ -15,7 +15,7 @@ from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.data.pairs import Pairs
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.preference.solver import KernelRows, NotDefiniteError, PreferenceDual, Solution
 from rerank.models.preference import expansion, kernel_rows
 from rerank.native.learners import _preference
@@ -58,23 +58,13 @@ class ItemPairs:
     ) -> ItemPairs:
         """Return the pairs of lists.
 
-        Parameters
-        ----------
-        lists
-            The training lists.
-        pairs
-            Of those whose weight is not 0.
-        codes
-            int64 (n_items), see ``equal_items``.
-        list_weights
-            float64 (n_lists).
-        balance
-            Whether every list counts as much as another.
+        - ``lists``: the training lists.
+        - ``pairs``: of those whose weight is not 0.
+        - ``codes``: int64 (n_items), see ``equal_items``.
+        - ``list_weights``: float64 (n_lists).
+        - ``balance``: whether every list counts as much as another.
 
-        Raises
-        ------
-        RerankError
-            If there is no memory for the pairs.
+        Raises RerankError if there is no memory for the pairs.
         """
         n_pairs, counts = pairs.n_pairs, pairs.counts
         memory.require(_PAIR_BYTES * n_pairs, f"{n_pairs:,} pairs", "pairs=neighbours may need less")
@@ -86,7 +76,7 @@ class ItemPairs:
         numbers[pairs.items] = number[codes_of]
         share = list_weights[pairs.lists] / list_weights[pairs.lists].max()  # sums do not overflow
         share = share / counts if balance else share
-        share *= n_pairs / inner(share, counts.astype(np.float64))
+        share *= n_pairs / deterministic_dot(share, counts.astype(np.float64))
         better, worse = (numbers[pairs.items[side]].astype(np.int32) for side in pairs.explicit())
         kept = np.flatnonzero(better != worse)
         weight, of_list = np.repeat(share, counts)[kept], np.repeat(pairs.lists, counts)[kept]
@@ -116,20 +106,12 @@ class Fitted:
 class Fits:
     """Minima of the loss of the same pairs.
 
-    Parameters
-    ----------
-    lists
-        The training lists.
-    pairs
-        Their pairs.
-    sets
-        Items of the training lists, and of each of ``others``, prepared together.
-    others
-        Further lists to score, such as those for development.
-    room
-        Bytes for rows of the kernel, and as many for those of other items.
-    stop
-        The tolerance of ``PreferenceDual.maximise``, and its number of iterations.
+    - ``lists``: the training lists.
+    - ``pairs``: their pairs.
+    - ``sets``: items of the training lists, and of each of ``others``, prepared together.
+    - ``others``: further lists to score, such as those for development.
+    - ``room``: bytes for rows of the kernel, and as many for those of other items.
+    - ``stop``: the tolerance of ``PreferenceDual.maximise``, and its number of iterations.
     """
 
     def __init__(
@@ -247,10 +229,7 @@ def learnt_scale(fits: Fits, pairs: Pairs, list_weights: Floats, strength: float
     The lists with pairs are divided into ``k`` folds; copies of a list stay together. The lists of a fold are
     scored by the minimum over the pairs of all others, under the same C.
 
-    Raises
-    ------
-    FitError
-        If there are fewer lists than folds.
+    Raises FitError if there are fewer lists than folds.
     """
     every = copy_groups(fits.lists)
     copies = [every[i] for i in pairs.lists.tolist()]
@@ -277,16 +256,10 @@ def best_scale(scores: Floats, best: Mask, offsets: Index, weights: Floats) -> S
 
     With several best items P is the sum of theirs.
 
-    Parameters
-    ----------
-    scores
-        float64 (n_items).
-    best
-        bool (n_items), one or more of each list.
-    offsets
-        int64 (n_lists + 1).
-    weights
-        float64 (n_lists).
+    - ``scores``: float64 (n_items).
+    - ``best``: bool (n_items), one or more of each list.
+    - ``offsets``: int64 (n_lists + 1).
+    - ``weights``: float64 (n_lists).
     """
     starts, lengths = offsets[:-1], np.diff(offsets)
     away = scores - np.repeat(np.add.reduceat(scores, starts) / lengths, lengths)

@@ -31,7 +31,7 @@ import numpy as np
 
 from rerank.core import memory, progress
 from rerank.core.types import Floats, Index, Ints
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.models.preference import kernel_rows
 from rerank.native.learners import _preference
 from rerank.similarity.items import Items
@@ -43,12 +43,10 @@ class KernelRows:
     The kernel is symmetric: what is in a row that is kept is not computed again for other rows. If all rows
     fit, each value is computed once at most. Otherwise the rows that were not used for longest make room.
 
-    Parameters
-    ----------
-    items
-        All items.
-    room
-        Bytes that rows may take, which is enough for two rows if it is less.
+    - ``items``: all items.
+    - ``room``: bytes that rows may take, which is enough for two rows if it is less.
+
+    Raises RerankError if there is no memory for the rows.
 
     Attributes
     ----------
@@ -56,11 +54,6 @@ class KernelRows:
         float64 (capacity, n).
     n, capacity
         Items, and rows that are kept at most.
-
-    Raises
-    ------
-    RerankError
-        If there is no memory for the rows.
     """
 
     def __init__(self, items: Items, room: float) -> None:
@@ -143,12 +136,8 @@ class Solution:
 class PreferenceDual:
     """Pairs of items, and a point of their dual problem from which the next search starts.
 
-    Parameters
-    ----------
-    rows
-        The kernel.
-    better, worse
-        int32 (n_pairs), the items of each pair, two different ones.
+    - ``rows``: the kernel.
+    - ``better``, ``worse``: int32 (n_pairs), the items of each pair, two different ones.
     """
 
     def __init__(self, rows: KernelRows, better: Ints, worse: Ints) -> None:
@@ -163,19 +152,15 @@ class PreferenceDual:
         The search starts at the point where the last one ended. The gap is at most ``tolerance`` times the
         objective, and times what it is below that of weights 0.
 
-        Raises
-        ------
-        OverflowError
-            If the kernel or a score is not finite.
-        NotDefiniteError
-            If the kernel is found to be indefinite.
+        Raises OverflowError if the kernel or a score is not finite. Raises NotDefiniteError if the kernel is
+        found to be indefinite.
         """
         self._move_within(most)
         violation = np.empty(len(most))
         at_0 = float(most.sum())
         for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
             loss, mass = _preference.measure(self.better, self.worse, most, self._alpha, self._f, violation)
-            square = inner(self._beta, self._f)
+            square = deterministic_dot(self._beta, self._f)
             objective = 0.5 * square + loss
             gap = max(square + loss - mass, 0.0)
             if not np.isfinite(objective):
@@ -189,7 +174,7 @@ class PreferenceDual:
 
     def _move_within(self, most: Floats) -> None:
         """Go to the best multiple of the last point that keeps its limits; shorten what exceeds ``most``."""
-        mass, square = float(self._alpha.sum()), inner(self._beta, self._f)
+        mass, square = float(self._alpha.sum()), deterministic_dot(self._beta, self._f)
         free = self._alpha > 0.0
         widest = float(np.min(most[free] / self._alpha[free], initial=np.inf))
         factor = min(widest, mass / square) if square > 0.0 else 1.0

@@ -70,10 +70,7 @@ class Presorted:
     def of(cls, lists: CandidateLists, relation: PairRelation, grouping: Grouping) -> Presorted:
         """Return the pairs of judged lists under ``relation``, and the weak rankers of their features.
 
-        Raises
-        ------
-        FitError
-            If no list has a pair.
+        Raises FitError if no list has a pair.
         """
         assert lists.labels is not None
         pairs = make_pairs(lists, relation)
@@ -90,17 +87,11 @@ class Presorted:
 
         A fit of it is that of ``lists.with_added`` with these features, to the bit.
 
-        Parameters
-        ----------
-        columns : float64 (n_items, n)
-            Of the items of the lists. They are rounded to the type of the lists' features.
-        names
-            Of the columns (n).
+        - ``columns``: float64 (n_items, n); of the items of the lists. They are rounded to the type of the
+          lists' features.
+        - ``names``: of the columns (n).
 
-        Raises
-        ------
-        DataError
-            If names or values do not fit the lists, or a value is infinite.
+        Raises DataError if names or values do not fit the lists, or a value is infinite.
         """
         check_columns(self.lists, columns, names)
         further = Dense(np.ascontiguousarray(columns, dtype=self.lists.features.dtype))
@@ -118,13 +109,9 @@ class Presorted:
 
         They are those of all items together: thresholds are at the values of the further items as well.
 
-        Parameters
-        ----------
-        features
-            Of the further items, with the columns of the lists.
-        n
-            How many of them, the first ones, follow the items of the pairs in ``rankers``; the others count
-            for thresholds and ranges only.
+        - ``features``: of the further items, with the columns of the lists.
+        - ``n``: how many of them, the first ones, follow the items of the pairs in ``rankers``; the others
+          count for thresholds and ranges only.
         """
         own, first = self.lists.features.take(self.items), len(self.pairs.items)
         parts = [own.take(slice(first)), features.take(slice(n))]
@@ -276,10 +263,7 @@ class RankBoost(Learner):
 
         ``inputs`` are those of the fits.
 
-        Raises
-        ------
-        FitError
-            If the learner cannot be fitted to this data, or needs more inputs.
+        Raises FitError if the learner cannot be fitted to this data, or needs more inputs.
         """
         self._check(lists, inputs)
         return self._presorted(lists)
@@ -294,22 +278,13 @@ class RankBoost(Learner):
     ) -> StumpModel:
         """Return the model that ``fit`` returns of the lists, with any further columns.
 
-        Parameters
-        ----------
-        presorted
-            Made by ``presorted`` of this learner.
-        pair_weights : float64 (n_pairs), optional
-            The initial distribution, in the order of ``Pairs.explicit``.
-        costs : float64 (2, n_pairs), optional
-            What multiplies the change of a pair's weight in a round that puts it right, and in one that puts
-            it wrong; see ``ExplicitPairs``. None = 1.
-        inputs
-            The metric, development lists and observer of ``fit``.
+        - ``presorted``: made by ``presorted`` of this learner.
+        - ``pair_weights``: float64 (n_pairs); the initial distribution, in the order of ``Pairs.explicit``.
+        - ``costs``: float64 (2, n_pairs); what multiplies the change of a pair's weight in a round that puts
+          it right, and in one that puts it wrong; see ``ExplicitPairs``. None = 1.
+        - ``inputs``: the metric, development lists and observer of ``fit``.
 
-        Raises
-        ------
-        FitError
-            If weights or costs do not fit the pairs.
+        Raises FitError if weights or costs do not fit the pairs.
         """
         return self._boosted(presorted, replace(inputs, pair_weights=pair_weights), costs)
 

@@ -134,12 +134,8 @@ class WeakRankers:
     def followed_by(self, other: WeakRankers, n_features: int) -> WeakRankers:
         """Return these weak rankers, then those that ``other`` has of the same items.
 
-        Parameters
-        ----------
-        other
-            Weak rankers of further features.
-        n_features
-            How many features come before them, with or without weak rankers.
+        - ``other``: weak rankers of further features.
+        - ``n_features``: how many features come before them, with or without weak rankers.
         """
         assert (self.raw is None) == (other.raw is None)
         return WeakRankers(
@@ -165,12 +161,8 @@ class WeakRankers:
         On ties the first feature wins, then the feature itself before its thresholds, then the highest
         threshold, then h = 0 of a missing value. None if there is no weak ranker.
 
-        Parameters
-        ----------
-        potential
-            Of the items, float64 (n), with the sum 0.
-        both
-            Also negative steps.
+        - ``potential``: of the items, float64 (n), with the sum 0.
+        - ``both``: also negative steps.
         """
         column, group, missing, gain = self._search.best(potential, both, TIE)
         return None if column < 0 else Choice(column, group, missing, gain)
@@ -217,17 +209,11 @@ def cuts(values: Floats, zeros: int, number: int | None, spacing: Spacing) -> Fl
     largest value, each further one lies a ``number``-th of the range below, and a value passes if it is
     larger. So the next larger number is returned, and the first is left out, as no value passes it.
 
-    Parameters
-    ----------
-    values
-        The stored values in rising order, float64 (n), without NaN.
-    zeros
-        How many items have no stored value: their value is 0.
-    number
-        The most thresholds; None = one at each value but the smallest.
-    spacing
-        quantile: of a feature with more than ``number`` + 1 values, at quantiles of those above the smallest.
-        width: of any feature.
+    - ``values``: the stored values in rising order, float64 (n), without NaN.
+    - ``zeros``: how many items have no stored value: their value is 0.
+    - ``number``: the most thresholds; None = one at each value but the smallest.
+    - ``spacing``: quantile: of a feature with more than ``number`` + 1 values, at quantiles of those above
+      the smallest. width: of any feature.
     """
     stored = values
     if zeros:
@@ -289,15 +275,10 @@ class Grouping:
 def weak_rankers(features: Features, n: int, grouping: Grouping) -> WeakRankers:
     """Return the weak rankers of features.
 
-    Parameters
-    ----------
-    features
-        The features of the n items in pairs, then those of other items, which count for thresholds and ranges
-        only.
-    n
-        The number of items in pairs.
-    grouping
-        How they are made.
+    - ``features``: the features of the n items in pairs, then those of other items, which count for
+      thresholds and ranges only.
+    - ``n``: the number of items in pairs.
+    - ``grouping``: how they are made.
     """
     columns = list(_columns(features, n, grouping))
     groups = offsets_of([len(column.sizes) for column in columns])

@@ -30,16 +30,11 @@ class ExplicitPairs:
 
     A round takes time for each pair, but an exponential only for pairs whose two items have different h.
 
-    Parameters
-    ----------
-    better, worse : int64 (n_pairs)
-        Positions of items.
-    n
-        The number of items.
-    weights : float64 (n_pairs)
-        The initial distribution times any constant; not negative and not all 0.
-    costs : float64 (2, n_pairs), optional
-        The costs of pairs that are put right, and of those that are put wrong; None = 1.
+    - ``better``, ``worse``: int64 (n_pairs); positions of items.
+    - ``n``: the number of items.
+    - ``weights``: float64 (n_pairs); the initial distribution times any constant; not negative and not all 0.
+    - ``costs``: float64 (2, n_pairs); the costs of pairs that are put right, and of those that are put wrong;
+      None = 1.
 
     Notes
     -----
@@ -107,14 +102,10 @@ class PairRanges:
     Time and memory grow as the number of items. Weights are those of the scores F: D is proportional to
     w * exp(F(worse) - F(better)), with the weight w of the list.
 
-    Parameters
-    ----------
-    pairs
-        Which items must beat which.
-    weights : float64 (n_lists)
-        The initial weight of each pair of a list, times any constant; not negative and not all 0.
-    reverse
-        The worse item of each pair must beat the better one.
+    - ``pairs``: which items must beat which.
+    - ``weights``: float64 (n_lists); the initial weight of each pair of a list, times any constant; not
+      negative and not all 0.
+    - ``reverse``: the worse item of each pair must beat the better one.
     """
 
     def __init__(self, pairs: Pairs, weights: Floats, *, reverse: bool = False) -> None:
@@ -245,16 +236,10 @@ class Rule:
 def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) -> Run:
     """Return at most so many rounds; each changes the distribution.
 
-    Parameters
-    ----------
-    pairs
-        The distribution over pairs.
-    rankers
-        Weak rankers of the items that the potentials are of.
-    rule
-        Which weak rankers and steps are taken.
-    rounds
-        The most rounds.
+    - ``pairs``: the distribution over pairs.
+    - ``rankers``: weak rankers of the items that the potentials are of.
+    - ``rule``: which weak rankers and steps are taken.
+    - ``rounds``: the most rounds.
     """
     place = checkpoints.slot()
     run, ended = _resumed(place)
@@ -302,10 +287,7 @@ def _resumed(place: checkpoints.Slot | None) -> tuple[Run, bool]:
 class RoundScores:
     """The scores of sets of lists after each round of a model; rounds must be asked for in rising order.
 
-    Parameters
-    ----------
-    model
-        All rounds. Its weights are not added.
+    - ``model``: all rounds. Its weights are not added.
     """
 
     def __init__(self, model: StumpModel) -> None:

@@ -43,12 +43,8 @@ class Crossings:
     change no metric; the crossings of a sample of pairs show where the order changes. It never changes, so
     that several threads can use it.
 
-    Parameters
-    ----------
-    lists
-        Training lists.
-    rng
-        Draws pairs in each list, of items with different labels if it has any.
+    - ``lists``: training lists.
+    - ``rng``: draws pairs in each list, of items with different labels if it has any.
     """
 
     def __init__(self, lists: CandidateLists, rng: np.random.Generator) -> None:
@@ -241,14 +237,10 @@ def _end_of(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) 
 class _Climb:
     """A point that moves along features.
 
-    Parameters
-    ----------
-    lists, judge, list_weights
-        What the metric is computed of; the weights multiply the statistics of lists, None = 1.
-    crossings
-        Of the same lists.
-    weights
-        Where it begins, float64 (n_features).
+    - ``lists``, ``judge``, ``list_weights``: what the metric is computed of; the weights multiply the
+      statistics of lists, None = 1.
+    - ``crossings``: of the same lists.
+    - ``weights``: where it begins, float64 (n_features).
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.learners.base import FitInputs, checked_list_weights
-from rerank.learners.deterministic import inner
+from rerank.learners.deterministic import deterministic_dot
 from rerank.models.training import RestartRecord, SpreadRecord
 from rerank.native.learners import _mert, _rise, _statistics
 from rerank.native.learners._statistics import Statistics
@@ -42,20 +42,12 @@ class LineProblem:
     or 8 for the value); for sparse features, as much as the features take themselves. Statistics that are
     float64 counts are copied as int32; list weights make a copy of all statistics.
 
-    Parameters
-    ----------
-    lists
-        Training lists.
-    judge
-        The metric, prepared for ``lists``.
-    list_weights
-        Not negative, float64 (n_lists) or None; they multiply the statistics of their lists (Duh 2009,
-        Algorithm 12).
+    - ``lists``: training lists.
+    - ``judge``: the metric, prepared for ``lists``.
+    - ``list_weights``: not negative, float64 (n_lists) or None; they multiply the statistics of their lists
+      (Duh 2009, Algorithm 12).
 
-    Raises
-    ------
-    FitError
-        If list weights are negative or not finite, or their number differs.
+    Raises FitError if list weights are negative or not finite, or their number differs.
     """
 
     def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
@@ -194,16 +186,10 @@ class Climb:
     choice. Along a line the metric is exact; the penalty is that of the point that represents an interval.
     All weights here are scaled by ``problem.scale``.
 
-    Parameters
-    ----------
-    problem
-        The lists.
-    near
-        The weights that the penalty prefers, float64 (n_features).
-    l2
-        Weight of the penalty, in the metric's units.
-    min_gain
-        A step must gain more than this.
+    - ``problem``: the lists.
+    - ``near``: the weights that the penalty prefers, float64 (n_features).
+    - ``l2``: weight of the penalty, in the metric's units.
+    - ``min_gain``: a step must gain more than this.
     """
 
     def __init__(self, problem: LineProblem, near: Floats, *, l2: float = 0.0, min_gain: float = 0.0) -> None:
@@ -246,15 +232,24 @@ class Climb:
     def _cost(self, weights: Floats) -> float:
         if self.l2 == 0:
             return 0.0
-        length = inner(weights, weights) ** 0.5
-        return self.l2 * (2.0 - 2.0 * inner(weights, self.near) / length) if length > 0 else self.l2
+        length = deterministic_dot(weights, weights) ** 0.5
+        return (
+            self.l2 * (2.0 - 2.0 * deterministic_dot(weights, self.near) / length) if length > 0 else self.l2
+        )
 
     def _penalty(self, direction: Floats) -> _mert.Penalty:
         """``_cost`` along a direction, in the form of the kernels."""
         if self.l2 == 0:
             return FREE
         w, d, near = self.weights, direction, self.near
-        return (self.l2, inner(w, w), inner(w, d), inner(d, d), inner(w, near), inner(d, near))
+        return (
+            self.l2,
+            deterministic_dot(w, w),
+            deterministic_dot(w, d),
+            deterministic_dot(d, d),
+            deterministic_dot(w, near),
+            deterministic_dot(d, near),
+        )
 
     def step(self, direction: Floats, rise: Rise, length: float | None = None) -> bool:
         """Move to the best point along ``direction`` (n_features) if it is better; return whether it was.
@@ -265,8 +260,8 @@ class Climb:
         if len(rise.lists) == 0:
             return False
         if self._square is None:
-            self._square = inner(self.weights, self.weights)
-        length = inner(direction, direction) if length is None else length
+            self._square = deterministic_dot(self.weights, self.weights)
+        length = deterministic_dot(direction, direction) if length is None else length
         unit = (self._square / length) ** 0.5 if self._square > 0 else 1.0
         self._search.gather(*rise, *self._here, unit)
         least = self.objective + self.min_gain
@@ -404,7 +399,7 @@ def shrunk(weights: Floats) -> Floats:
 def unit_vector(weights: Floats) -> Floats:
     """Return weights of length 1, or zeros."""
     near_one = shrunk(weights)
-    length = inner(near_one, near_one) ** 0.5
+    length = deterministic_dot(near_one, near_one) ** 0.5
     return near_one / length if length > 0 else near_one
 
 

@@ -157,16 +157,10 @@ class Pro(Learner):
 def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple[Index, Index]:
     """Return the pairs with the largest difference of labels.
 
-    Parameters
-    ----------
-    labels
-        float64 (n_items), NaN = unjudged; an unjudged item is in no pair.
-    drawn
-        Pairs of items, int64 (2, n_drawn).
-    threshold
-        Labels must differ, and by at least this.
-    most
-        How many pairs are returned at most; on ties the first drawn win.
+    - ``labels``: float64 (n_items), NaN = unjudged; an unjudged item is in no pair.
+    - ``drawn``: pairs of items, int64 (2, n_drawn).
+    - ``threshold``: labels must differ, and by at least this.
+    - ``most``: how many pairs are returned at most; on ties the first drawn win.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The fragments of highest weight in a sum of tree kernels."""
+"""The fragments of highest weight in a sum of tree kernels, or in a preference model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
+from rerank.models.base import Model
 from rerank.models.fragments.search import Search
-from rerank.models.fragments.spaces import PartialTrees, Space, SubsetTrees
-from rerank.models.fragments.support import Part, SupportTrees
+from rerank.models.fragments.spaces import Part, PartialTrees, Space, SubsetTrees, SupportTrees
+from rerank.models.preference import PreferenceModel
+from rerank.similarity.items.parsing import Leaf, Product, Sum
+from rerank.similarity.items.trees import OnTrees
 from rerank.similarity.trees import TreeFunction, TreeSet
 
 MOST_WORK = 30_000_000  # rows: about ten seconds
@@ -74,27 +77,16 @@ def heaviest_fragments(
     1 for each occurrence). The weight of fragment j is sum_i coefficients[i] phi_j(trees[i]), and f(t) is the
     sum of weights times phi_j(t). If the kernel is normalised, phi(t) is divided by sqrt(K(t, t)) in both.
 
-    Parameters
-    ----------
-    trees : Forest (n_trees)
-        Missing trees have no fragments.
-    coefficients : float64 (n_trees)
-    kernel
-        K.
-    n
-        How many fragments.
-    min_nodes
-        Only fragments of so many nodes or more, labels without children and words included.
-    most_work
-        Where the search for a proof gives up, in rows of occurrences looked at. A greedy search then goes on
-        for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
+    - ``trees``: Forest (n_trees); missing trees have no fragments.
+    - ``coefficients``: float64 (n_trees)
+    - ``kernel``: K.
+    - ``n``: how many fragments.
+    - ``min_nodes``: only fragments of so many nodes or more, labels without children and words included.
+    - ``most_work``: where the search for a proof gives up, in rows of occurrences looked at. A greedy search
+      then goes on for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
 
-    Raises
-    ------
-    DataError
-        If the numbers of trees and coefficients differ, or a coefficient is not finite.
-    ConfigError
-        If ``n`` or ``min_nodes`` is not positive.
+    Raises DataError if the numbers of trees and coefficients differ, or a coefficient is not finite. Raises
+    ConfigError if ``n`` or ``min_nodes`` is not positive.
 
     Examples
     --------
@@ -199,3 +191,80 @@ class _Writer:
             waiting.append(")")
             waiting.extend(reversed(children))
         return "".join(out)
+
+
+DEFAULT = 20
+
+
+@dataclass(frozen=True)
+class ModelFragments:
+    """The heaviest fragments of each tree kernel of a model.
+
+    Attributes
+    ----------
+    kernels : dict of str to HeavyFragments
+        By tree kernel with its weight, as in the model's expression.
+    products : list of str
+        Products of the expression with tree kernels: a score is not a sum over the fragments of their trees.
+    """
+
+    kernels: dict[str, HeavyFragments]
+    products: list[str]
+
+
+def has_fragments(model: Model) -> bool:
+    """Return whether a model compares trees."""
+    return isinstance(model, PreferenceModel) and model.kernel.compares("trees")
+
+
+def model_fragments(model: Model, n: int = DEFAULT, *, min_nodes: int = 1) -> ModelFragments:
+    """Return the fragments of highest weight in a preference model, for each tree kernel that stands alone.
+
+    A tree's part of the score is the sum over its fragments of weight times component, see
+    ``heaviest_fragments``; a weight in the kernel's expression is part of the weights of its fragments.
+
+    Parameters
+    ----------
+    model
+        A model of kind preference.
+    n, min_nodes
+        As for ``heaviest_fragments``.
+
+    Raises
+    ------
+    ConfigError
+        If the model compares no trees.
+    """
+    if not isinstance(model, PreferenceModel) or not has_fragments(model):
+        which = f"kernel {model.kernel.text}" if isinstance(model, PreferenceModel) else f"kind {model.kind}"
+        raise ConfigError(f"fragments: found a model of {which}, expected one with a tree kernel")
+    alone, products = _terms(model.kernel.expression)
+    found = {}
+    for leaf, weight in alone.items():
+        assert isinstance(leaf.kernel, OnTrees)
+        trees = Forest.from_strings([]) if model.support is None else model.support.forest(leaf.of[0])
+        with np.errstate(over="ignore"):  # reported as a coefficient that is not finite
+            coefficients = weight * model.coefficients
+        function = leaf.kernel.function()
+        name = str(Product(weight, (leaf,)))
+        found[name] = heaviest_fragments(trees, coefficients, function, n, min_nodes=min_nodes)
+    return ModelFragments(found, products)
+
+
+def _terms(expression: Sum) -> tuple[dict[Leaf, float], list[str]]:
+    """The tree kernels that stand alone, with their weights, and the products that contain others."""
+    alone: dict[Leaf, float] = {}
+    products = []
+    waiting = [(1.0, term) for term in reversed(expression.terms)]
+    while waiting:
+        outer, term = waiting.pop()
+        weight = outer * term.weight
+        if len(term.factors) == 1:
+            (only,) = term.factors
+            if isinstance(only, Sum):
+                waiting += [(weight, inner) for inner in reversed(only.terms)]
+            elif only.kernel.compares == "trees":
+                alone[only] = alone.get(only, 0.0) + weight
+        elif any(leaf.kernel.compares == "trees" for leaf in Sum((term,)).leaves()):
+            products.append(str(Product(weight, term.factors)))
+    return alone, products

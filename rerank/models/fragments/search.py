@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core.types import Floats, Index
-from rerank.models.fragments.spaces import Space
-from rerank.models.fragments.support import NOISE, Part, require_finite, runs
+from rerank.models.fragments.spaces import NOISE, Part, Space, require_finite, runs
 
 MOST_LEVELS = 64  # of a fragment: a deeper one is not looked for
 MOST_ROWS = 1 << 22  # of fragments that wait, and of one that grows

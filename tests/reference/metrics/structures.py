@@ -12,7 +12,7 @@ import numpy as np
 from reference.everything import chosen, mean, plain
 from reference.metrics.superposition import rmsd
 
-from rerank.metrics.superposition import superpositions
+from rerank.metrics.residue_pairs import superpositions
 
 
 def value(metric, lists, scores, ties):

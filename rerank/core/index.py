@@ -181,4 +181,15 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         "sst-leaves": ("rerank.similarity.items.trees", (), ()),
         "st": ("rerank.similarity.items.trees", (), ()),
     },
+    "scaling": {
+        "auto": ("rerank.data.scaling", (), ()),
+        "none": ("rerank.data.scaling", (), ()),
+        "minmax": ("rerank.data.scaling", (), ()),
+        "zscore": ("rerank.data.scaling", (), ()),
+        "rank": ("rerank.data.scaling", (), ()),
+        "list-minmax": ("rerank.data.scaling", (), ()),
+        "list-zscore": ("rerank.data.scaling", (), ()),
+        "list-rank": ("rerank.data.scaling", (), ()),
+    },
+    "preset of metrics": {"casp": ("rerank.metrics.presets", (), ())},
 }

@@ -301,7 +301,8 @@ class RankLinearDiscriminant(Discriminant):
         beta, found, weights = _best(scatter, self.beta, lists, inputs)
         model = self._model(lists, inputs, weights)
         model.training.data = scatter.data
-        model.training.notes = _facts(beta, found)
+        facts: dict[str, Fact] = {"beta": beta, "criterion": found.value, "criterion_bound": found.bound}
+        model.training.notes = {**facts, "gap": found.gap, "violated": found.violated}
         return model
 
 
@@ -370,12 +371,6 @@ def _best(
             best, best_value = (one, found, weights), value
     assert best is not None
     return best
-
-
-def _facts(beta: float, found: Maximum) -> dict[str, Fact]:
-    """What the model's record has of the search."""
-    facts: dict[str, Fact] = {"beta": beta, "criterion": found.value, "criterion_bound": found.bound}
-    return {**facts, "gap": found.gap, "violated": found.violated}
 
 
 def _turned_up(weights: Floats, lists: CandidateLists, list_weights: Floats | None) -> Floats:

@@ -16,7 +16,6 @@ from rerank.core.types import Floats, Index, Mask
 from rerank.core.workers.parallel import each
 from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.first_best import best_items
-from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.pairs import PairRelation, make_pairs
@@ -25,11 +24,17 @@ from rerank.learners.deterministic import list_blocks
 from rerank.learners.initial import initial_weights
 from rerank.learners.minimise import Minimum, Objective, Penalty, minimise
 from rerank.learners.penalised import Convex, Penalised
-from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import (
+    Strength,
+    check_strength,
+    linear_minimum,
+    path,
+    require_dev,
+    watched,
+)
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.linear import LinearModel
-from rerank.models.training import DataRecord, MinimumRecord
+from rerank.models.training import DataRecord
 from rerank.native.learners._loglinear import ListBlock, log_loss
 
 
@@ -228,22 +233,11 @@ class LogLinear(Learner):
         else:
             found = fits.minimum(float(self.prior))
         fits.report(found)
-        model = LinearModel(lists.names(), found.weights)
+        loss = found.minimum.point.loss / float(chosen.weight.sum())
+        facts = {"iterations": fits.iterations, "loss": loss, "init": init, "prior": found.prior}
+        model = linear_minimum(lists, inputs, found.weights, watch, **facts)
         model.initial = start
-        model.curve = watch.curve
-        weight = float(chosen.weight.sum())
-        judge, dev = inputs.judge, inputs.dev
-        model.training.rounds = MinimumRecord(
-            iterations=fits.iterations,
-            loss=found.minimum.point.loss / weight,
-            init=init,
-            prior=found.prior,
-            nonzero=int(np.count_nonzero(found.weights)),
-            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
-            dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
-        )
-        n = len(chosen.weight)
-        model.training.data = DataRecord(pairs=None, lists_without_pair=lists.n_lists - n)
+        model.training.data = DataRecord(pairs=None, lists_without_pair=lists.n_lists - len(chosen.weight))
         return model
 
     def _sharpness(self, lists: CandidateLists) -> float:

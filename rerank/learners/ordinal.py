@@ -140,9 +140,9 @@ class ItemLearner(Learner):
     shuffle: bool = setting(True, "visit the items in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
-    @abstractmethod
     def _items(self, lists: CandidateLists) -> GradedItems:
         """Return the examples in ``lists``."""
+        return GradedItems.of(lists)
 
     @abstractmethod
     def _passes(self, items: GradedItems) -> Passes:
@@ -159,7 +159,7 @@ class ItemLearner(Learner):
             with np.errstate(over="ignore", invalid="ignore"):
                 cut = passes.cut(self.average == "average")
                 items.check(passes.cut(False), cut)
-            watch.record(cut, _linear_scores, **counts)
+            watch.record(cut, lambda cut, lists: lists.features.scores(cut[0]), **counts)
             if watch.settled and passes.settled():
                 break
         cut = passes.cut(self.average == "average")
@@ -170,10 +170,6 @@ class ItemLearner(Learner):
         model.training.rounds = rounds
         model.training.data = DataRecord(judged=len(items.rows), grades=len(items.labels))
         return model
-
-
-def _linear_scores(cut: Cut, lists: CandidateLists) -> Floats:
-    return lists.features.scores(cut[0])
 
 
 @LEARNERS.register("prank")
@@ -194,9 +190,6 @@ class PRank(ItemLearner):
     summary = "online ordinal regression: weights and thresholds between grades"
     source = "Crammer & Singer 2001"
     default_scaling = "minmax"  # thresholds move by 1 and weights by x: norms near 1 suit both
-
-    def _items(self, lists: CandidateLists) -> GradedItems:
-        return GradedItems.of(lists)
 
     def _passes(self, items: GradedItems) -> Ranker:
         return Ranker(items)
@@ -261,9 +254,6 @@ class OapBpm(ItemLearner):
         "average",
         "of each ranker: its last weights (as in the paper), or their mean over the examples it saw",
     )
-
-    def _items(self, lists: CandidateLists) -> GradedItems:
-        return GradedItems.of(lists)
 
     def _passes(self, items: GradedItems) -> _Committee:
         return _Committee(self, items)

@@ -12,15 +12,20 @@ from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.text import count
 from rerank.core.types import Floats
-from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.minimise import Loss, Minimum, Objective, Penalty, minimise
-from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import (
+    Strength,
+    check_strength,
+    linear_minimum,
+    path,
+    require_dev,
+    watched,
+)
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.linear import LinearModel
-from rerank.models.training import DataRecord, MinimumRecord
+from rerank.models.training import DataRecord
 
 # A million to 0.001, two for each factor of ten: losses of single items grow with their number.
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(12, -7, -1))
@@ -100,18 +105,9 @@ class Penalised(Learner):
         else:
             found = fits.minimum(float(self.penalty), None)
         fits.report(found)
-        model = LinearModel(lists.names(), found.weights)
-        model.curve = watch.curve
-        scores = model.score_aligned
-        dev = inputs.dev
-        model.training.rounds = MinimumRecord(
-            iterations=fits.iterations,
-            loss=found.minimum.point.loss / convex.weight * convex.unit * convex.unit,
-            penalty=found.strength,
-            nonzero=int(np.count_nonzero(found.weights)),
-            train=None if inputs.judge is None else value_of(inputs.judge, scores(lists)),
-            dev=None if dev is None else value_of(dev[1], scores(dev[0])),
-        )
+        loss = found.minimum.point.loss / convex.weight * convex.unit * convex.unit
+        facts = {"iterations": fits.iterations, "loss": loss, "penalty": found.strength}
+        model = linear_minimum(lists, inputs, found.weights, watch, **facts)
         model.training.data = convex.data
         if convex.intercept is not None:
             model.training.notes = {"intercept": convex.intercept.at(found.minimum.point.u) * convex.unit}

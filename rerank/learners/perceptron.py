@@ -263,8 +263,6 @@ class Perceptron(Learner):
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the number of visits that it survived."""
-        from rerank.learners.perceptron import Ballots
-
         ballots = Ballots(state.w)
         voting = _Voting(state, ballots)
         for visits in watch.each(self._orders(state.n_lists), self.epochs, voting, unit="epoch"):

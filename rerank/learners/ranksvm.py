@@ -12,17 +12,22 @@ from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.text import count
 from rerank.core.types import Floats
-from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.pair_loss import Minimum, PairLoss, minimise
-from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import (
+    Strength,
+    check_strength,
+    linear_minimum,
+    path,
+    require_dev,
+    watched,
+)
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.linear import LinearModel
-from rerank.models.training import DataRecord, MinimumRecord
+from rerank.models.training import DataRecord
 
 PairChoice = Literal["all", "neighbours"]
 
@@ -137,17 +142,8 @@ class RankSVM(Learner):
         else:
             found = fits.minimum(float(self.C), None)
         fits.report(found)
-        model = LinearModel(lists.names(), found.weights)
-        model.curve = watch.curve
-        judge, dev = inputs.judge, inputs.dev
-        model.training.rounds = MinimumRecord(
-            iterations=fits.iterations,
-            loss=found.minimum.loss,
-            C=found.strength,
-            nonzero=int(np.count_nonzero(found.weights)),
-            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
-            dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
-        )
+        facts = {"iterations": fits.iterations, "loss": found.minimum.loss, "C": found.strength}
+        model = linear_minimum(lists, inputs, found.weights, watch, **facts)
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         return model
 

@@ -10,9 +10,12 @@ import numpy as np
 from rerank.core import progress
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.types import Floats
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
 from rerank.learners.rounds import Rounds, linear_scores
+from rerank.models.linear import LinearModel
+from rerank.models.training import MinimumRecord
 
 Strength = float | Literal["dev"]
 _PATIENCE = 3  # steps in a row that are worse on dev
@@ -65,7 +68,9 @@ def watched(
     best, behind = -np.inf, 0
     with progress.step("training", None, "fit") as advance:
         for found in steps:
-            watch.record(found, scores or _scores, **found.row())
+            watch.record(
+                found, scores or (lambda step, lists: linear_scores(step.weights, lists)), **found.row()
+            )
             advance(value=watch.latest)
             if on_dev:
                 assert watch.dev is not None
@@ -78,6 +83,22 @@ def watched(
     return kept
 
 
+def linear_minimum(
+    lists: CandidateLists, inputs: FitInputs, weights: Floats, watch: Rounds, **facts: Any
+) -> LinearModel:
+    """Return the linear model of a minimum, with the curve of ``watch`` and the facts of its record."""
+    model = LinearModel(lists.names(), weights)
+    model.curve = watch.curve
+    judge, dev = inputs.judge, inputs.dev
+    model.training.rounds = MinimumRecord(
+        **facts,
+        nonzero=int(np.count_nonzero(weights)),
+        train=None if judge is None else value_of(judge, model.score_aligned(lists)),
+        dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
+    )
+    return model
+
+
 def require_dev(name: str, key: str, inputs: FitInputs) -> None:
     """Raise FitError if there are no dev lists, by which setting ``key`` of learner ``name`` is chosen."""
     if inputs.dev is None:
@@ -88,7 +109,3 @@ def check_strength(key: str, strength: Strength) -> None:
     """Raise ConfigError if ``strength`` is neither above 0 nor "dev"."""
     if strength != "dev" and not 0 < strength < np.inf:
         raise ConfigError(f"{key}: found {strength:g}, expected more than 0 or dev")
-
-
-def _scores(step: Any, lists: CandidateLists) -> Floats:
-    return linear_scores(step.weights, lists)

@@ -182,14 +182,14 @@ def hostile():
         }
         for name, shares in results.runs.items()
     }
-    return results_(
+    found = results_(
         HOSTILE[0],
         (part_of(HOSTILE[1], lists, ["AP", "WER"]),),
         rows,
         baseline=HOSTILE[2],
         samples=20,
-        notes=HOSTILE,
     )
+    return replace(found, notes=HOSTILE)
 
 
 def test_hostile_names_are_only_text():

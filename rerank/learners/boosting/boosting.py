@@ -156,7 +156,10 @@ class Boosting(Learner):
         return self.loss == "log" and self.engine == "reference"
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        examples = self._examples(lists)
+        if self.task == "classification":
+            examples = class_examples(lists, 1.0 if self.relevant is None else self.relevant)
+        else:
+            examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
         base = self._base(lists, examples)
         items = np.unique(examples.pairs)
         features = lists.features.take(items[items >= 0])
@@ -189,11 +192,6 @@ class Boosting(Learner):
         hits = np.empty(len(stumps), dtype=np.int64)
         hits_of(lists.features.matrix(), stumps.native, examples.winners, hits)
         return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS)
-
-    def _examples(self, lists: CandidateLists) -> Examples:
-        if self.task == "classification":
-            return class_examples(lists, 1.0 if self.relevant is None else self.relevant)
-        return ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
 
     def _base(self, lists: CandidateLists, examples: Examples) -> _Base:
         """The base score and its weight; raises FitError if it is asked for and there is none."""

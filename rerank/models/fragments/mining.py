@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError, printable
+from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.models.base import Model
@@ -194,6 +197,8 @@ class _Writer:
 
 
 DEFAULT = 20
+COUNTS = "for, against: support trees with a coefficient above and below 0 that contain the fragment"
+_HEADS = ("weight", "for", "against")
 
 
 @dataclass(frozen=True)
@@ -210,6 +215,72 @@ class ModelFragments:
 
     kernels: dict[str, HeavyFragments]
     products: list[str]
+
+    def lines(self) -> list[str]:
+        """Return tables of fragments as text, one for each tree kernel."""
+        lines = []
+        for kernel, some in self.kernels.items():
+            lines += ["", f"fragments of {printable(kernel)}, {_proof(some)}"]
+            cells = [
+                (f"{one.weight: .6g}", str(one.raising), str(one.lowering), printable(one.text))
+                for one in some.found
+            ]
+            widths = [max(map(len, column)) for column in list(zip(*cells, (*_HEADS, ""), strict=True))[:-1]]
+            for first, *others, text in [(*_HEADS, "fragment"), *cells] if cells else ():
+                counts = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+                lines.append("  ".join([first.ljust(widths[0]), *counts, text]))
+        alone = "trees within a product have no weights of their own"
+        for product in self.products:
+            lines += ["", f"no fragments of {printable(product)}: {alone}"]
+        return lines
+
+    def sheets(self) -> list[Sheet]:
+        """Return a table for each tree kernel."""
+        columns = (
+            Column("fragment", ("fragment",), left=True),
+            Column("weight", ("weight",), "{:.6g}".format),
+            Column("for", ("for",), note=COUNTS),
+            Column("against", ("against",)),
+        )
+        sheets = []
+        for kernel, some in self.kernels.items():
+            rows = tuple(Row((one.text, one.weight, one.raising, one.lowering)) for one in some.found)
+            sheets.append(Sheet(columns, rows, f"fragments of {kernel}, {_proof(some)}"))
+        return sheets
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; ``missed`` is null if weights of other fragments have no bound."""
+        return {
+            "fragments": [
+                {
+                    "kernel": kernel,
+                    "proved": some.n_proved,
+                    "missed": some.missed if math.isfinite(some.missed) else None,
+                    "heaviest": [
+                        {
+                            "fragment": one.text,
+                            "weight": one.weight,
+                            "for": one.raising,
+                            "against": one.lowering,
+                        }
+                        for one in some.found
+                    ],
+                }
+                for kernel, some in self.kernels.items()
+            ],
+            "products": self.products,
+        }
+
+
+def _proof(some: HeavyFragments) -> str:
+    """What is known about the rank of fragments."""
+    n = len(some.found)
+    if n == 0:
+        return "none has a weight" if some.missed == 0 else "none was found before the search gave up"
+    if some.n_proved == n:
+        return "the heaviest" if n == 1 else f"the {n} heaviest"
+    bound = f", no other weighs more than {some.missed:.6g}" if math.isfinite(some.missed) else ""
+    return f"found by a search that gave up: the first {some.n_proved} are surely the heaviest{bound}"
 
 
 def has_fragments(model: Model) -> bool:

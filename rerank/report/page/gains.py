@@ -1,19 +1,32 @@
-"""Sections on lists against the baseline: sorted differences, gains by length and difficulty."""
+"""Sections on lists against the baseline: sorted differences, gains by length, difficulty and size."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import count
 from rerank.core.types import Floats
-from rerank.evaluation.by_list import Bin, binned, difficulty
+from rerank.evaluation.by_list import Bin, binned, by_size, difficulty, limits_of
 from rerank.evaluation.results import MetricResults
 from rerank.evaluation.significance import TOLERANCE
 from rerank.report.page.drawing import Series
-from rerank.report.page.parts import Figure, Section, ends, number
-from rerank.report.page.view import View, beside, figure, label, typed
+from rerank.report.page.parts import (
+    MINUS,
+    Figure,
+    Section,
+    View,
+    beside,
+    ends,
+    figure,
+    label,
+    number,
+    typed,
+)
 
-_BARS = 120  # lists of a figure
+_DRAWN = 120  # lists of a figure
 
 
 def differences_section(view: View) -> Section | None:
@@ -41,7 +54,7 @@ def _differences(view: View, name: str, metric: MetricResults, system: str) -> F
     order = judged[np.argsort(-gains[judged], kind="stable")]
     values = np.where(np.abs(gains[order]) <= TOLERANCE, 0.0, gains[order])
     won, lost = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
-    shown = np.unique(np.linspace(0, len(order) - 1, min(_BARS, len(order))).round().astype(int))
+    shown = np.unique(np.linspace(0, len(order) - 1, min(_DRAWN, len(order))).round().astype(int))
     keys = view.results.list_keys()
     tips = [
         f"{_list_name(*keys[i])}: {number(value, digits, signed=True)}"
@@ -142,3 +155,63 @@ def _gain_by(
 def _range(one: Bin) -> str:
     low, high = (f"{end:.3g}" for end in (one.low, one.high))
     return low if low == high else f"{low}–{high}"
+
+
+def sizes_section(view: View) -> Section | None:
+    """Return the lists by the size of their gain; None without a baseline or another system."""
+    if not view.compared:
+        return None
+    systems = [name for name in view.results.runs if name != view.baseline]
+    tables, figures = [], []
+    for name, metric in view.results.metrics.items():
+        gains = {system: view.gains(name, system) for system in systems}
+        limits = limits_of(np.concatenate(list(gains.values())))
+        counts = {system: by_size(values, limits) for system, values in gains.items()}
+        if not any(map(any, counts.values())):
+            continue
+        groups, title = _size_groups(limits), f"Lists by their gain in {metric.typed}"
+        columns = [Column("System", ("system",), left=True), *(Column(of, (of,), str) for of in groups)]
+        rows = tuple(Row((system, *found)) for system, found in counts.items())
+        tables.append(Sheet(tuple(columns), rows, title))
+        figures.append(_histogram(view, metric, groups, counts))
+    if not figures:
+        return None
+    lead = (
+        f"How many lists are worse (below 0) or better than with {label(str(view.baseline))}, and by how "
+        "much. At least a quarter of all differences that are not 0 reach the larger limit."
+    )
+    return Section(
+        "sizes", "Lists by size of the difference", lead + view.some_compared("drawn"), tables, figures
+    )
+
+
+def _size_groups(limits: tuple[float, float]) -> list[str]:
+    """The names of the groups of ``by_size``."""
+    small, large = (f"{limit:g}" for limit in limits)
+    losses = [f"below {MINUS}{large}", f"{MINUS}{large} to {MINUS}{small}", f"{MINUS}{small} to 0"]
+    return [*losses, "0", f"0 to {small}", f"{small} to {large}", f"above {large}"]
+
+
+def _histogram(
+    view: View, metric: MetricResults, groups: Sequence[str], counts: Mapping[str, Sequence[int]]
+) -> Figure:
+    """The numbers of lists of the compared systems as bars."""
+    lines, said = [], []
+    for i, system in enumerate(view.compared):
+        x = beside(len(groups), i, len(view.compared), 0.16)
+        y = np.array(counts[system], dtype=np.float64)
+        lines.append(Series(system, x, y, view.look(system), bars=True, names=groups))
+        of_groups = zip(groups, counts[system], strict=True)
+        said.append(f"{system} " + ", ".join(f"{n} with {group}" for group, n in of_groups if n))
+    axis = f"gain in {metric.typed}"
+    svg = view.pen.lines(
+        f"Lists by {axis} over {label(str(view.baseline))}: {'; '.join(said)}.",
+        lines,
+        x_label=axis,
+        y_label="lists",
+        number=lambda value: count(int(value), "list"),
+        ticks=[(float(i), group.replace(" ", "\n")) for i, group in enumerate(groups)],
+        zero=True,
+    )
+    keys = [view.key(system) for system in view.compared]
+    return figure(svg, f"{metric.typed}: lists by gain", f"{count(metric.lists, 'list')}.", keys)

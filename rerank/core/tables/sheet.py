@@ -66,6 +66,10 @@ class Column:
         Whether cells on paper follow those of the column before, in brackets.
     note : str
         An explanation, given if the column is shown.
+    help : str
+        The same for one who points at the head, on the page of results.
+    order : callable, optional
+        Returns the number by which the page sorts a cell; by default the cell's number or its first part.
     """
 
     head: str
@@ -79,6 +83,8 @@ class Column:
     better: int = 0
     bracketed: bool = False
     note: str = ""
+    help: str = ""
+    order: Callable[[Any], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,14 @@ class Row:
         Whether the row is a reference for the others, such as the oracle; references come first.
     stars : frozenset of str
         Names of the groups in which the row is significant; "" for columns without a group.
+    mark : str
+        What stands beside its name on the page of results.
     """
 
     cells: tuple[Any, ...]
     reference: bool = False
     stars: frozenset[str] = frozenset()
+    mark: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray
+from rerank.core.workers import parallel
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import ArrayForm
+from rerank.transductive.adapting import Advance
 
 _SOURCE = "labelled lists"
+_CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
+T = TypeVar("T")
 
 
 def single(lists: CandidateLists, i: int, *, labels: bool) -> CandidateLists:
-    """Return list ``i`` alone, as ``data.bare.without_labels`` returns lists."""
+    """Return list ``i`` alone, as ``data.features_only.without_labels`` returns lists."""
     items = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
 
     def part(values: AnyArray | None) -> AnyArray | None:
@@ -59,40 +64,32 @@ def labelled_arrays(lists: CandidateLists) -> dict[str, AnyArray]:
 
 def feature_arrays(features: Features) -> dict[str, AnyArray]:
     """Return features in their layout as arrays, which ``feature_members`` describes."""
-    match features:
-        case Dense(values):
-            return {"features" if values.dtype == np.float64 else "features.f4": values}
-        case Mixed(values, places, rows):
-            return {"mixed": values, "places": places, **_rows(rows)}
-        case Sparse() as rows:
-            return _rows(rows)
-    raise AssertionError(features.layout)
-
-
-def _rows(rows: Sparse) -> dict[str, AnyArray]:
-    """Compressed rows as arrays; indicators have no data."""
-    arrays: dict[str, AnyArray] = {"indptr": rows.indptr, "indices": rows.indices}
-    return arrays if rows.data is None else {**arrays, "data": rows.data}
+    if isinstance(features, Dense):
+        return {"features" if features.values.dtype == np.float64 else "features.f4": features.values}
+    rows, arrays = features, dict[str, AnyArray]()
+    if isinstance(features, Mixed):
+        rows, arrays = features.rows, {"mixed": features.values, "places": features.places}
+    assert isinstance(rows, Sparse)
+    arrays |= {"indptr": rows.indptr, "indices": rows.indices}
+    return arrays if rows.data is None else {**arrays, "data": rows.data}  # indicators have none
 
 
 def labelled_members(n_features: int) -> tuple[dict[str, ArrayForm], dict[str, ArrayForm]]:
     """Return the arrays that all labelled lists of so many features have, and those that some have."""
-    numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
-    return {"offsets": positions, "labels": numbers}, {"base_scores": numbers, **feature_members(n_features)}
+    some = {"base_scores": ArrayForm("<f8", (None,)), **feature_members(n_features)}
+    return {"offsets": ArrayForm("<i8", (None,)), "labels": ArrayForm("<f8", (None,))}, some
 
 
 def feature_members(n_features: int) -> dict[str, ArrayForm]:
     """Return the arrays that features with so many columns have in some layout."""
-    numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
-    indices = ArrayForm("<i4", (None,))
     return {
         "features": ArrayForm("<f8", (None, n_features)),
         "features.f4": ArrayForm("<f4", (None, n_features)),
         "mixed": ArrayForm("<f8", (None, None)),
-        "places": indices,
-        "indptr": positions,
-        "indices": indices,
-        "data": numbers,
+        "places": ArrayForm("<i4", (None,)),
+        "indptr": ArrayForm("<i8", (None,)),
+        "indices": ArrayForm("<i4", (None,)),
+        "data": ArrayForm("<f8", (None,)),
     }
 
 
@@ -119,3 +116,25 @@ def features_of(arrays: Mapping[str, AnyArray], n_features: int) -> Features:
         raise DataError(f"{_SOURCE}: the arrays {', '.join(sorted(names))} are not one layout of features")
     rows = Sparse(arrays["indptr"], arrays["indices"], arrays.get("data"), n_features)
     return Mixed(arrays["mixed"], arrays["places"], rows) if "mixed" in names else rows
+
+
+def in_chunks(
+    function: Callable[..., T], given: tuple[Any, ...], n: int, advance: Advance | None
+) -> Iterator[T]:
+    """Yield ``function(*given, first, last, advance)`` of ranges of 0 to ``n`` lists, in their order.
+
+    Without other workers, that is one call. Workers get what is ``given`` once, and None for ``advance``,
+    which is called here with the number of lists of each range that is done.
+    """
+    jobs = parallel.jobs()
+    if jobs == 1 and not parallel.remote():
+        yield function(*given, 0, n, advance)
+        return
+    size = max(-(-n // (_CHUNKS * jobs)), 1)
+    tasks = [(*given, first, min(first + size, n), None) for first in range(0, n, size)]
+    for (*_, first, last, _), part in zip(
+        tasks, parallel.in_order(function, tasks, shared=True), strict=True
+    ):
+        yield part
+        if advance is not None:
+            advance(last - first)

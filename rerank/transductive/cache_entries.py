@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,20 +11,28 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rerank._version import __version__
 from rerank.core.errors import DataError
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import atomic_write
+from rerank.core.records import Record
 from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import ArrayForm
-from rerank.similarity.axes import PrincipalAxes, axes_of, values_of
-from rerank.similarity.shape import PreparedAxes
+from rerank.models.archive import ModelArchive, archive_of
+from rerank.models.base import Model
+from rerank.models.classes import ClassesModel
+from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
+from rerank.similarity.axes import PreparedAxes, PrincipalAxes, axes_of, values_of
+from rerank.transductive.adapter import Adapted
 
 By = Literal["list-kernel", "histogram"]
 _COMPONENTS = 5  # axes of a list, as many as the list kernel compares
 _LEVELS = (np.arange(16) + 0.5) / 16
 
-_LIST_KERNEL = 0  # the kind of rerank.similarity.shape.ListKernel
+_LIST_KERNEL = 0  # the kind of rerank.similarity.axes.ListKernel
 FORMS = {
     "columns": ArrayForm("<i4", (None,)),
     "axes": ArrayForm("<f8", (None, _COMPONENTS)),
@@ -30,6 +40,8 @@ FORMS = {
     "eigenvalues": ArrayForm("<f8", (None, _COMPONENTS)),
     "bounds": ArrayForm("<i8", (None,)),
 }
+_RANKER, _FIGURES = "ranker", "figures"
+_RANKED = {"ranked": ArrayForm("|u1", (None,))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +112,8 @@ class Descriptors:
     def distances(self, one: Descriptors, by: By, n_features: int) -> Floats:
         """Return how far each list is from that of ``one``, float64 (n_lists), from 0 to 1.
 
-        Parameters
-        ----------
-        one
-            The description of a single list.
-        by
-            "list-kernel": 1 minus the list kernel. "histogram": the mean over features of the mean
-            difference between two cumulative distributions.
-        n_features
-            How many features lists have.
+        By "list-kernel" that is 1 minus the list kernel, by "histogram" the mean over all features of the
+        mean difference between two cumulative distributions.
         """
         if by == "list-kernel":
             out = np.zeros((1, self.n))
@@ -181,3 +186,137 @@ def joined(parts: Sequence[Descriptors]) -> Descriptors:
         all_of("above", len(_LEVELS)),
         all_of("eigenvalues", _COMPONENTS),
     )
+
+
+class Owner(Record):
+    """Whose rankers a cache holds, and the release that made them."""
+
+    model: str
+    rerank: str = __version__
+
+    def text(self) -> bytes:
+        """Return the content of the cache's file of this name."""
+        return json.dumps(self.as_json()).encode() + b"\n"
+
+
+class _EntryRecord(Record):
+    """meta.json of the ranker of a list: why there is none, and the names of the method's figures."""
+
+    owner: Owner
+    list: str
+    reason: str
+    diagnostics: tuple[str, ...]
+
+
+class _IndexRecord(Record):
+    """meta.json of the index: the digests of lists, rising."""
+
+    owner: Owner
+    lists: tuple[str, ...]
+
+
+def digest_of_model(model: Model, method: str) -> str:
+    """Return a hash of all that the rankers of a transductive model depend on, as hexadecimal digits.
+
+    ``method`` is its method with the settings of rankers, as text. The keep margin and the weight of the base
+    score come after the rankers.
+    """
+    scaling, filling = model.scaling, model.imputation
+    names: list[Any] = [method, model.feature_names, None if scaling is None else scaling.to_meta()]
+    arrays = {name: array for name, array in model.arrays().items() if name != "method"}
+    if scaling is not None:
+        arrays |= {f"scaling.{name}": array for name, array in scaling.arrays().items()}
+    if filling is not None:
+        names.append(filling.to_meta())
+        arrays |= {f"missing.{name}": array for name, array in filling.arrays().items()}
+    return _digest(json.dumps(names, ensure_ascii=True, sort_keys=True).encode(), arrays)
+
+
+def digest_of_list(one: CandidateLists) -> str:
+    """Return a hash of a single list's features, their layout and its base scores, as hexadecimal digits."""
+    return _digest(b"", {**one.features.arrays(), "base_scores": one.base_scores})
+
+
+def _digest(first: bytes, arrays: Mapping[str, AnyArray | None]) -> str:
+    """A hash of bytes, and of the names, forms and values of arrays."""
+    digest = hashlib.blake2b(first, digest_size=16)
+    for name, array in sorted(arrays.items()):
+        if array is not None:
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def write_entry(path: str, owner: Owner, digest: str, found: Adapted, of: Descriptors) -> None:
+    """Write the ranker of a list, or why it has none, whole or not at all."""
+    names = tuple(found.diagnostics)
+    record = _EntryRecord(owner=owner, list=digest, reason=found.reason, diagnostics=names)
+    arrays = of.arrays()
+    arrays[_FIGURES] = np.array([found.diagnostics[name] for name in names], dtype=np.float64)
+    if found.model is not None:
+        arrays[_RANKER] = packed_model(found.model)
+    _write(path, record, arrays)
+
+
+def read_entry(path: str, owner: Owner, digest: str, n_features: int) -> tuple[Adapted, Descriptors]:
+    """Return what ``write_entry`` wrote.
+
+    Raises
+    ------
+    FormatError, DataError, RerankError
+        If the file is damaged, or of another list or model.
+    """
+    archive = ModelArchive(bytes(read_bytes(path)), shown(path))
+    record = _EntryRecord.from_json(archive.meta())
+    if (record.owner, record.list) != (owner, digest):
+        raise DataError(f"{shown(path)}: found the ranker of another list or model")
+    forms = FORMS | {_FIGURES: ArrayForm("<f8", (len(record.diagnostics),))}
+    forms |= {_RANKER: PACKED} if archive.has(_RANKER) else {}
+    arrays = archive.arrays(forms)
+    of = Descriptors.of_arrays(arrays, n_features)
+    if of.n != 1:
+        raise DataError(f"{shown(path)}: found {of.n} lists, expected one")
+    model = unpacked_model(arrays[_RANKER], _RANKER) if _RANKER in arrays else None
+    if isinstance(model, ClassesModel) or (model is not None and len(model.feature_names) != n_features):
+        raise DataError(f"{shown(path)}: found a ranker of other features")
+    figures = dict(zip(record.diagnostics, arrays[_FIGURES].tolist(), strict=True))
+    return Adapted(model, record.reason, figures), of
+
+
+class CacheIndex:
+    """The lists of a cache.
+
+    Attributes
+    ----------
+    lists
+        Their digests, rising.
+    ranked : uint8 (n)
+        Whether each has a ranker.
+    of
+        Their descriptions.
+    """
+
+    def __init__(self, lists: tuple[str, ...], ranked: np.ndarray, of: Descriptors) -> None:
+        self.lists, self.ranked, self.of = lists, ranked, of
+
+    def write(self, path: str, owner: Owner) -> None:
+        """Write the index, whole or not at all."""
+        _write(path, _IndexRecord(owner=owner, lists=self.lists), {**self.of.arrays(), "ranked": self.ranked})
+
+    @classmethod
+    def read(cls, path: str, owner: Owner, n_features: int) -> CacheIndex:
+        """Return what ``write`` wrote; the errors are those of ``read_entry``."""
+        archive = ModelArchive(bytes(read_bytes(path)), shown(path))
+        record = _IndexRecord.from_json(archive.meta())
+        arrays = archive.arrays(FORMS | _RANKED)
+        of = Descriptors.of_arrays(arrays, n_features)
+        if record.owner != owner or not len(record.lists) == len(arrays["ranked"]) == of.n:
+            raise DataError(f"{shown(path)}: found the index of another cache")
+        if list(record.lists) != sorted(set(record.lists)):
+            raise DataError(f"{shown(path)}: found lists that are not in order")
+        return cls(record.lists, arrays["ranked"], of)
+
+
+def _write(path: str, record: Record, arrays: dict[str, np.ndarray]) -> None:
+    with atomic_write(path) as file:
+        file.write(archive_of(record.as_json(), arrays).getbuffer())

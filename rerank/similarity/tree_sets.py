@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,12 +18,13 @@ from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.native.data import _strings
-from rerank.native.similarity import _interning, _tree_parts
+from rerank.native.similarity import _interning, _partial_trees, _shared_nodes, _subset_trees, _tree_parts
 
 NODES_OF_A_PART = 1 << 17  # counted once per tree
 LARGE_TABLE = 1 << 23  # pairs of nodes
 _MOST_NODES = 1 << 30  # numbers of nodes are 32 bits
 _BYTES_OF_A_NODE = 80  # of the tables below while trees are interned
+_TABLE = 1 << 16  # pairs of nodes that there is room for at first
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,3 +289,104 @@ def _common_symbols(forests: tuple[Forest, ...]) -> tuple[list[Ints], Collection
         for forest in forests
     ]
     return found, numbers.keys()
+
+
+class Sweeps:
+    """The values of a kernel before normalisation, for rows of one set."""
+
+    def __init__(
+        self, a: TreeSet, name: str, decay: float | None, mu: float | None, max_children: int | None
+    ) -> None:
+        self.a, self.nodes = a, a.all_nodes
+        self.shared = name in ("st", "bow")
+        self.words = name in ("bow", "sst-leaves")
+        self.sums = 0
+        if self.shared:
+            self.weights = np.ones(len(self.nodes)) if decay is None else self.nodes.subtree_weights(decay)
+        elif name == "ptk":
+            most = max_children or 0
+            self.kernel: _tree_parts.Kernel = _partial_trees.PartialTrees(decay, mu, most)
+            self.sums = max(1, most) * self.nodes.most_children
+        else:
+            self.kernel = _subset_trees.SubsetTrees(decay, self.words)
+
+    def rows(self, which: Index, b: TreeSet, out: Floats) -> None:
+        """Compute K of the trees ``which`` and all trees of ``b``."""
+        if self.shared:
+            given = self.a.lists, which, b.lists, self.weights, self.words
+            _shared_nodes.rows(*given, np.zeros(len(self.nodes)), out)
+            return
+        with self.nodes.room() as room:
+            for first, last, part in b.parts:
+                self._part(which, b, first, last, part, room, out)
+
+    def diagonal(self) -> Floats:
+        """Return K(x, x) of each tree."""
+        out = np.empty(self.a.n)
+        if self.shared:
+            given = self.a.lists, self.weights, self.words
+            _shared_nodes.diagonal(*given, np.zeros(len(self.nodes)), out)
+            return out
+        with self.nodes.room() as room:
+            both = self.nodes.native, self.a.lists
+            self._all(
+                lambda row: self.kernel.diagonal(*both, row, room, out),
+                self.a.n,
+                self.nodes.largest,
+                room,
+            )
+        return out
+
+    def _part(
+        self,
+        which: Index,
+        b: TreeSet,
+        first: int,
+        last: int,
+        part: _tree_parts.Part,
+        room: _tree_parts.Room,
+        out: Floats,
+    ) -> None:
+        """Compute the columns first:last, those of a part of ``b``, or of halves of it for large trees."""
+        given = self.nodes.native, self.a.lists, which
+
+        def halves(row: int) -> None:
+            middle = (first + last) // 2
+            for begin, end in ((first, middle), (middle, last)):
+                one = slice(row, row + 1)
+                self._part(which[one], b, begin, end, b.part(begin, end), room, out[one])
+
+        self._all(
+            lambda row: self.kernel.rows(*given, row, part, room, out, first),
+            len(which),
+            part.n,
+            room,
+            halves if last - first > 1 else None,
+        )
+
+    def _all(
+        self,
+        compute: Callable[[int], tuple[int, int]],
+        n: int,
+        n_nodes: int,
+        room: _tree_parts.Room,
+        apart: Callable[[int], None] | None = None,
+    ) -> None:
+        """Compute n rows by a function that stops at rows for which the table is too small.
+
+        Rows that need a large table are computed by ``apart`` if it is given.
+        """
+        row = 0
+        while row < n:
+            room.fit(n_nodes, _TABLE, self.sums)
+            row, need = compute(row)
+            if row == n:
+                return
+            if apart is not None and need > LARGE_TABLE:
+                apart(row)
+                row += 1
+            else:
+                memory.require(
+                    8 * need, f"a table of {need:,} pairs of nodes of two trees", "smaller trees need less"
+                )
+                room.fit(n_nodes, need, self.sums)

@@ -19,11 +19,13 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.models.base import Model
 from rerank.transductive.adapter import Adapted
-from rerank.transductive.cache.descriptors import By, described, joined
-from rerank.transductive.cache.entries import (
-    Index,
+from rerank.transductive.cache_entries import (
+    By,
+    CacheIndex,
     Owner,
+    described,
     digest_of_list,
+    joined,
     read_entry,
     write_entry,
 )
@@ -62,7 +64,7 @@ class RankerCache:
     nearest: int | None = None
     by: By = "list-kernel"
     known: frozenset[str] = frozenset()
-    index: Index | None = None
+    index: CacheIndex | None = None
     _models: dict[str, Model] = field(default_factory=dict)
 
     @classmethod
@@ -96,7 +98,9 @@ class RankerCache:
                 found = f"{count(len(places), 'ranker')}, expected {nearest} or more"
                 raise DataError(f"{folder}: found {found}; predict without --cache-nearest stores some")
             lists = tuple(index.lists[i] for i in places)
-            cache.index = Index(lists, index.ranked[places], joined([index.of.part(int(i)) for i in places]))
+            cache.index = CacheIndex(
+                lists, index.ranked[places], joined([index.of.part(int(i)) for i in places])
+            )
         return cache
 
     def adapted(self, one: CandidateLists, make: Callable[[], Adapted]) -> Adapted:
@@ -171,13 +175,13 @@ class RankerCache:
             warnings.warn(f"{error}; {done}", DataNote, stacklevel=2)
             return None
 
-    def _indexed(self) -> Index:
+    def _indexed(self) -> CacheIndex:
         """What the index says of the rankers that are stored; those that it lacks are read one by one."""
         parts = {}
         path = os.path.join(self.folder, _INDEX)
         if os.path.exists(path):
             try:
-                old = Index.read(path, self.owner, self.n_features)
+                old = CacheIndex.read(path, self.owner, self.n_features)
                 parts = {name: (old.ranked[i], old.of.part(i)) for i, name in enumerate(old.lists)}
             except RerankError as error:
                 warnings.warn(f"{error}; the rankers are read one by one", DataNote, stacklevel=3)
@@ -191,7 +195,7 @@ class RankerCache:
                 parts[name] = np.uint8(entry.model is not None), of
             found[name] = parts[name]
         ranked = np.array([one for one, _ in found.values()], dtype=np.uint8)
-        return Index(tuple(found), ranked, joined([of for _, of in found.values()]))
+        return CacheIndex(tuple(found), ranked, joined([of for _, of in found.values()]))
 
     def _stored(self) -> list[str]:
         """The digests of the lists that have a file, rising; links, which may lead anywhere, are none."""

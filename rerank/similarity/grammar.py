@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import number
-from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
+from rerank.similarity.base import ITEM_KERNELS, PlainKernel
 
 DEEPEST = 50  # parentheses within each other
 

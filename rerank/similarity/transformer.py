@@ -14,9 +14,9 @@ from rerank.core.workers import parallel
 from rerank.data.array_inputs import forest_of
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
-from rerank.similarity.items.base import ITEM_KERNELS
-from rerank.similarity.items.expression import ItemKernel
-from rerank.similarity.matrices import filled
+from rerank.similarity.base import ITEM_KERNELS
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.gram_matrices import filled
 
 _DEFAULTS = {"name": "ptk", "decay": 0.4, "mu": 0.4, "max_children": None, "normalise": True, "jobs": None}
 

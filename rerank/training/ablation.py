@@ -59,6 +59,11 @@ def ablation(
     ties, no_relevant : as for ``rerank.evaluate``.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 
+    Returns
+    -------
+    Ablation
+        The loss of each feature or group, with its interval.
+
     Raises
     ------
     RerankError

@@ -14,7 +14,7 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.types import AnyArray
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.models.base import CHEATING, MODELS, Arrays, Model
+from rerank.models.base import MODELS, ORACLE, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
@@ -83,8 +83,8 @@ class TransductiveModel(AdaptingModel):
         return self.__dict__ | {"_adapter": None}
 
     @property
-    def cheats(self) -> bool:
-        return self.method.cheats
+    def uses_test_labels(self) -> bool:
+        return self.method.uses_test_labels
 
     @property
     def adapter(self) -> Adapter:
@@ -98,12 +98,14 @@ class TransductiveModel(AdaptingModel):
 
         The ranker scores lists as ``prepared`` returns them.
         """
-        return self._adapted(single(self.with_factors(self.prepared(lists)), i, labels=self.method.cheats))
+        return self._adapted(
+            single(self.with_factors(self.prepared(lists)), i, labels=self.method.uses_test_labels)
+        )
 
     def open_cache(self, folder: str, nearest: int | None = None, by: By = "list-kernel") -> RankerCache:
-        if self.cheats:
+        if self.uses_test_labels:
             found = "a model whose rankers depend on the labels of a list"
-            raise ConfigError(f"--cache: found {found} ({CHEATING}), expected one that does not cheat")
+            raise ConfigError(f"--cache: found {found} ({ORACLE}), expected one that uses no test labels")
         settings = {name: value for name, value in self.method.get_params().items() if name != "abstain"}
         text = json.dumps([self.method.name, settings], sort_keys=True)
         digest = digest_of_model(self, text)
@@ -146,7 +148,7 @@ class TransductiveModel(AdaptingModel):
     def _ranked(self, lists: CandidateLists, i: int, cache: RankerCache | None) -> Adaptation:
         """The adaptation to list ``i``."""
         started = time.perf_counter()
-        one = single(lists, i, labels=self.method.cheats)
+        one = single(lists, i, labels=self.method.uses_test_labels)
         before = self.unadapted.score_prepared(one)
         found = self._adapted(one) if cache is None else cache.adapted(one, partial(self._adapted, one))
         scores, tau, reason = before, 1.0, found.reason or "no ranker"
@@ -208,7 +210,11 @@ class TransductiveModel(AdaptingModel):
             **({} if self.threshold is None else {"abstains": {"below tau": self.threshold}}),
             "weights of": "the unadapted model",
         }
-        return {CHEATING: "uses the labels of the lists that it ranks", **facts} if self.cheats else facts
+        return (
+            {ORACLE: "uses the labels of the lists that it ranks", **facts}
+            if self.uses_test_labels
+            else facts
+        )
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the weights of the unadapted model."""

@@ -23,7 +23,7 @@ class Adapting(Protocol):
     """What adapts to lists: ``TransductiveModel``."""
 
     @property
-    def cheats(self) -> bool: ...
+    def uses_test_labels(self) -> bool: ...
 
     def adapt_part(
         self,
@@ -55,7 +55,7 @@ def spread(
     """
     alone = parallel.jobs() == 1 and not parallel.remote()
     # Workers see no more than the method does.
-    sent = lists if alone else without_labels(lists, labels=model.cheats)
+    sent = lists if alone else without_labels(lists, labels=model.uses_test_labels)
     with _each_note_once():
         return joined(list(in_chunks(_adapted_part, (model, sent, cache), lists.n_lists, advance)))
 

@@ -16,7 +16,7 @@ from rerank.core.types import AnyArray, Floats, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS
-from rerank.models.base import CHEATING, MODELS, Arrays, heaviest_first
+from rerank.models.base import MODELS, ORACLE, Arrays, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
 from rerank.transductive.adaptation import Adaptation, ListRow, taus
@@ -85,8 +85,8 @@ class PropagationModel(AdaptingModel):
         self.nodes, self.settings, self.unadapted, self.dropped = nodes, settings, unadapted, dropped
 
     @property
-    def cheats(self) -> bool:
-        return self.settings.cheats
+    def uses_test_labels(self) -> bool:
+        return self.settings.uses_test_labels
 
     @property
     def jointly(self) -> bool:
@@ -197,7 +197,11 @@ class PropagationModel(AdaptingModel):
             facts["not compared by"] = self._not_compared()
         facts["global ranker"] = {"learner": training.learner, **training.settings}
         facts["weights of"] = "the global ranker"
-        return {CHEATING: "uses the labels of the lists that it ranks", **facts} if self.cheats else facts
+        return (
+            {ORACLE: "uses the labels of the lists that it ranks", **facts}
+            if self.uses_test_labels
+            else facts
+        )
 
     def _rankers(self) -> dict[str, Any]:
         """How many lists trained a ranker, why others did not, and how far the rankers agree."""

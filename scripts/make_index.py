@@ -24,8 +24,7 @@ from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.metrics.presets import SETS  # noqa: E402
 from rerank.models.base import MODELS  # noqa: E402
-from rerank.similarity.base import KERNELS  # noqa: E402
-from rerank.similarity.items.base import ITEM_KERNELS  # noqa: E402
+from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 
 REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, KERNELS, ITEM_KERNELS)
 PATH = Path(made.__file__)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
 from rerank.core.settings import setting
-from rerank.features.qa.settings import QASettings
+from rerank.features.qa.features import QASettings
 
 
 class Consensus(Writes, Workers, Verb):
@@ -132,7 +132,7 @@ def qa(given: Qa) -> None:
     rerank features qa results.txt --questions questions.txt --passages answers.txt --most 15 \
       --tagger hanta --out train.store
     """
-    from rerank.features.qa.apply import qa_features
+    from rerank.features.qa.features import qa_features
     from rerank.formats.base import format_for
     from rerank.formats.sources import size_of
 

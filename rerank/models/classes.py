@@ -20,7 +20,7 @@ from rerank.data.matrix import Sparse
 from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model, multiplied
 from rerank.models.dual import SUPPORT_MEMBERS, expansion, support_arrays, support_names, support_of
-from rerank.similarity.vector_kernel import VectorKernel
+from rerank.similarity.vectors import VectorKernel
 
 Decode = Literal["binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
 _ONE_CLASS = ("multiclass", "ordinal")

@@ -15,8 +15,7 @@ from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
 from rerank.metrics.presets import SETS
-from rerank.similarity.base import KERNELS
-from rerank.similarity.items.base import ITEM_KERNELS
+from rerank.similarity.base import ITEM_KERNELS, KERNELS
 
 
 def completed(*words: str, heavy: str = "") -> list[str]:

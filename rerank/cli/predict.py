@@ -27,29 +27,32 @@ class Predict(Workers, Verb):
     tag: str | None = setting(None, "name of the run (--as run) [rerank]", metavar="NAME")
     keep_margin: str | None = setting(
         None,
-        "in place of the model's: the first-best stays unless another item leads by more than M",
+        "keep margin, in place of the model's: the first-best stays unless another item leads by "
+"more than M",
         metavar="M|none",
     )
     transductive_report: str | None = setting(
-        None, "write what a transductive model did to each list (TSV)", metavar="FILE", group=OUTPUTS
+        None, "write a report on each list (transductive models, TSV)", metavar="FILE", group=OUTPUTS
     )
-    cheating: bool = setting(False, "accept a control model that uses the labels of the lists that it ranks")
+    cheating: bool = setting(False, "allow oracle models, which use the test labels")
     cache: str | None = setting(
         None,
-        "store the ranker that a transductive model makes for each list, and use it again for the same list",
+        "cache of per-list rankers (transductive models): store each ranker, and reuse it for the "
+"same list",
         metavar="DIR",
         group=RUNNING,
     )
     cache_nearest: int | None = setting(
         None,
-        "make no ranker: rank new lists by those of the K stored lists that are most like them",
+        "reuse the rankers of the K nearest cached lists instead of training",
         metavar="K",
         ge=1,
         group=RUNNING,
     )
     cache_by: str | None = setting(
         None,
-        "how lists are compared: by their principal axes, or by their features' distributions [list-kernel]",
+        "how to find the nearest lists: by their principal axes, or by histograms of their "
+"features [list-kernel]",
         metavar="list-kernel|histogram",
         group=RUNNING,
     )

@@ -61,7 +61,7 @@ def using(jobs: int | None, cluster: str | None = None) -> Iterator[None]:
         return
     if jobs is not None:
         raise ConfigError(
-            f"jobs={jobs}: not used with a cluster, all of whose workers work: give one of both"
+            f"jobs={jobs}: cannot be combined with a cluster"
         )
     from rerank.core.workers.dask import connected
 
@@ -116,7 +116,7 @@ def each(
         With a cluster, use its workers: the function is defined in a module, or a method, and returns all
         that it finds. Otherwise a cluster is not used.
     step
-        What is being done and what a task is, for the display of progress; None = it shows nothing.
+        Label and unit of the progress bar; None hides it.
     """
     todo = list(tasks)
     if step is None:

@@ -53,9 +53,7 @@ class Permute(Printed, Workers, Verb):
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
-    metric: str | None = setting(
-        None, "what to permute", flags=("--metric", "-m"), metavar="METRIC"
-    )
+    metric: str | None = setting(None, "what to permute", flags=("--metric", "-m"), metavar="METRIC")
     group: tuple[str, ...] = setting(
         (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
     )

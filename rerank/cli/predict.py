@@ -27,8 +27,7 @@ class Predict(Workers, Verb):
     tag: str | None = setting(None, "name of the run (--as run) [rerank]", metavar="NAME")
     keep_margin: str | None = setting(
         None,
-        "keep margin, in place of the model's: the first-best stays unless another item leads by "
-"more than M",
+        "keep margin, in place of the model's: the first-best stays unless another item leads by more than M",
         metavar="M|none",
     )
     transductive_report: str | None = setting(
@@ -37,8 +36,7 @@ class Predict(Workers, Verb):
     cheating: bool = setting(False, "allow oracle models, which use the test labels")
     cache: str | None = setting(
         None,
-        "cache of per-list rankers (transductive models): store each ranker, and reuse it for the "
-"same list",
+        "cache of per-list rankers (transductive models): store each ranker, and reuse it for the same list",
         metavar="DIR",
         group=RUNNING,
     )
@@ -52,7 +50,7 @@ class Predict(Workers, Verb):
     cache_by: str | None = setting(
         None,
         "how to find the nearest lists: by their principal axes, or by histograms of their "
-"features [list-kernel]",
+        "features [list-kernel]",
         metavar="list-kernel|histogram",
         group=RUNNING,
     )

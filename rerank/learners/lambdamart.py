@@ -73,7 +73,9 @@ class LambdaMart(Learner):
         None, "keep=best: early stopping after so many rounds without improvement on dev; none = never", ge=1
     )
     keep: Keep = setting("last", KEEP_HELP)
-    seed: int = setting(1, "random seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS)
+    seed: int = setting(
+        1, "random seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS
+    )
 
     def check_values(self) -> None:
         if self.patience is not None and self.keep != "best":

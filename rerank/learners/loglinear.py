@@ -178,15 +178,17 @@ class LogLinear(Learner):
     accepts_list_weights = True
     accepts_initial = True
 
-    penalty: Literal["gaussian", "l1"] = setting("gaussian", "penalty: squares of the weights (l2), or their magnitudes (l1)")
+    penalty: Literal["gaussian", "l1"] = setting(
+        "gaussian", "penalty: squares of the weights (l2), or their magnitudes (l1)"
+    )
     prior: Strength = setting(
         3.0, "regularisation strength; dev = the best of 13 from 1000 to 0.001 on the development lists"
     )
     targets: Targets = setting(
         "best",
         "target: the best item, on ties the one with the largest base score (best); all tied for "
-"best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) "
-"(soft)",
+        "best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) "
+        "(soft)",
     )
     sharpness: float | None = setting(None, "soft targets; none = 50 / the range of the labels", gt=0)
     batch: int | None = setting(None, "features added at a time; none = all features at once", ge=1)
@@ -199,7 +201,10 @@ class LogLinear(Learner):
         "or zero; auto = given, else zero",
     )
     tolerance: float = setting(
-        1e-4, "stopping tolerance: distance from the minimum of the penalised loss, relative to it", gt=0, le=0.1
+        1e-4,
+        "stopping tolerance: distance from the minimum of the penalised loss, relative to it",
+        gt=0,
+        le=0.1,
     )
     iterations: int = setting(5000, "maximum number of L-BFGS steps per minimum", ge=1)
 

@@ -49,7 +49,7 @@ def tolerance_setting() -> Any:
     return setting(
         1e-4,
         "stopping tolerance: distance from the minimum, relative to it and to the difference from "
-"weights of 0",
+        "weights of 0",
         gt=0,
         le=0.1,
     )

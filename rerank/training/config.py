@@ -77,7 +77,7 @@ class SelectSection(Settings):
     choose: Literal["none", "dev", "folds"] = setting(
         "none",
         "select hyperparameters on the dev set, or by cross-validation on the training lists, "
-"which also selects the number of epochs",
+        "which also selects the number of epochs",
     )
     folds: int | None = setting(None, "number of cross-validation folds; none = 5", ge=2)
 

@@ -42,7 +42,7 @@ class Transductive(MetaLearner):
     abstain: Literal["none", "auto"] | float = setting(
         "none",
         "keep the unadapted ranking of a list if Kendall's tau of the two is below this, from -1 "
-"to 1; auto = selected on the dev lists by the metric",
+        "to 1; auto = selected on the dev lists by the metric",
         parse=_no_truth_value,
     )
     seed: int = setting(1, "random seed, also of the base learner unless it has its own", ge=0)

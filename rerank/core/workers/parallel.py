@@ -60,9 +60,7 @@ def using(jobs: int | None, cluster: str | None = None) -> Iterator[None]:
             _jobs.reset(before)
         return
     if jobs is not None:
-        raise ConfigError(
-            f"jobs={jobs}: cannot be combined with a cluster"
-        )
+        raise ConfigError(f"jobs={jobs}: cannot be combined with a cluster")
     from rerank.core.workers.dask import connected
 
     with connected(cluster) as there:

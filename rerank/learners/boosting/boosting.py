@@ -132,7 +132,7 @@ class Boosting(Learner):
     bins: int | None = setting(
         32,
         "maximum number of thresholds per feature, at quantiles; a feature with fewer values has "
-"a threshold at each; none = all values",
+        "a threshold at each; none = all values",
         ge=1,
     )
     keep: Keep = setting("last", KEEP_HELP)

@@ -65,8 +65,8 @@ class PredtronSettings(Learner):
     task: TaskName = setting(
         "ranking",
         "prediction task: the order of each list; or for examples with classes (--classes) one of "
-"two (binary), of several (multiclass), of numbers (ordinal), a set of classes "
-"(multilabel), or the order of all classes (multilabel-ranking)",
+        "two (binary), of several (multiclass), of numbers (ordinal), a set of classes "
+        "(multilabel), or the order of all classes (multilabel-ranking)",
     )
     loss: LossName = setting(
         "auto",

@@ -89,7 +89,9 @@ class Mert(Learner):
     init: Init = setting("auto", INIT_HELP)
     passes: int = setting(100, "maximum number of passes over the directions per climb", ge=1)
     min_gain: float = setting(1e-6, "minimum gain of a step, in the metric's units", ge=0)
-    l2: float = setting(0.0, "regularisation strength: penalty on the distance from the initial weights", ge=0)
+    l2: float = setting(
+        0.0, "regularisation strength: penalty on the distance from the initial weights", ge=0
+    )
     average: int = setting(
         1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
     )

@@ -55,8 +55,7 @@ class Pro(Learner):
     keep_pairs: int = setting(50, "pairs kept from each list (Xi in the paper)", ge=1)
     threshold: float | None = setting(
         None,
-        "minimum difference of labels; 5 points of sBLEU in the paper; none = 0.05 of the labels' "
-"range",
+        "minimum difference of labels; 5 points of sBLEU in the paper; none = 0.05 of the labels' range",
         ge=0,
     )
     l2: float = setting(0.25, "regularisation strength", ge=0)

@@ -59,7 +59,7 @@ class PropagationSettings(MetaLearner):
     neighbours: Literal["all"] | int = setting(
         10,
         "number of nearest lists that a list has edges to, or all; form=inductive: number of "
-"rankers that are merged",
+        "rankers that are merged",
         parse=_no_truth_value,
     )
     graph: Literal["union", "mutual"] = setting(
@@ -68,13 +68,13 @@ class PropagationSettings(MetaLearner):
     drop_below: float = setting(
         0.0,
         "the kernel ignores features whose weight in a ranking SVM of all training lists is "
-"smaller, in magnitude",
+        "smaller, in magnitude",
         ge=0,
     )
     form: Literal["transductive", "inductive"] = setting(
         "transductive",
         "solve for the rankers of all lists of a file jointly (transductive), or rank each list "
-"alone by the merged rankings of its nearest training lists' rankers (inductive)",
+        "alone by the merged rankings of its nearest training lists' rankers (inductive)",
     )
     merge: Literal["borda", "mean", "kemeny"] = setting(
         "borda", "form=inductive: how rankings are merged: by places, by scores, or with least disagreement"
@@ -84,7 +84,9 @@ class PropagationSettings(MetaLearner):
         "rank without a graph: by the ranker of a random training list, the mean of these rankers, the "
         "ranker of all lists, or one trained on the labels of the list itself (oracle, which is cheating)",
     )
-    seed: int = setting(1, "random seed of control=random, also of the base learner unless it has its own", ge=0)
+    seed: int = setting(
+        1, "random seed of control=random, also of the base learner unless it has its own", ge=0
+    )
 
     def check_values(self) -> None:
         super().check_values()

@@ -92,7 +92,7 @@ class ListWeighting(Settings):
     widths: tuple[float, ...] = setting(
         WIDTHS,
         "basis=gaussian: candidate widths, separated by commas, in units of the median distance "
-"of the lists to be ranked",
+        "of the lists to be ranked",
         parse=_split,
     )
     folds: int = setting(

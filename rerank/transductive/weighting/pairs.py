@@ -66,7 +66,7 @@ class PairWeights(Settings):
     use: Literal["cost", "initial"] = setting(
         "cost",
         "use of the weights: costs of pairs in the rounds of RankBoost (AdaCost), or the initial "
-"distribution over pairs",
+        "distribution over pairs",
     )
     pairs: Literal["all", "oracle"] = setting(
         "all",
@@ -79,7 +79,7 @@ class PairWeights(Settings):
     widths: tuple[float, ...] = setting(
         WIDTHS,
         "candidate widths of the Gaussians, separated by commas, in units of the median distance "
-"of differences",
+        "of differences",
         parse=lambda value: tuple(value.split(",")) if isinstance(value, str) else value,
     )
     folds: int = setting(FOLDS, "number of cross-validation folds that select the width", ge=2)

@@ -50,6 +50,16 @@ def rises(offsets: Index, places: Floats, scores: Floats) -> tuple[Mask, Mask]:
 _LARGEST = np.finfo(np.float64).max
 
 
+def ranks_in(offsets: Index, order: Floats) -> Index:
+    """Return ranks from 1 in each list by ``order``, largest first, ties by position: int64 (n_items)."""
+    lengths = np.diff(offsets)
+    index = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(order))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[np.lexsort((places, -order, index))] = places - offsets[:-1][index] + 1
+    return ranks
+
+
 def first_largest(values: NDArray[np.floating], offsets: Index) -> Index:
     """Return the place of the largest value of each segment, the first on ties: int64 (n_segments).
 

@@ -122,15 +122,10 @@ class LabelJudge:
     """The mean label of the item with the largest score of each list, the first on ties: label@1.
 
     Name, signature and statistics are those of the metric label@1 (metrics.labels).
-
-    Attributes
-    ----------
-    per_item : float64 (n_items, 2): [label, 1], zeros in lists without a judged item.
-    offsets : int64 (n_lists + 1).
     """
 
-    per_item: Floats
-    offsets: Index
+    per_item: Floats  # float64 (n_items, 2): [label, 1], zeros in lists without a judged item
+    offsets: Index  # int64 (n_lists + 1)
 
     name: ClassVar[str] = "label@1"
     signature: ClassVar[str] = (

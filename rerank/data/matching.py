@@ -42,19 +42,12 @@ _LAST = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Residues of a chain from one to another, both included.
+    """Residues of a chain from one to another, both included."""
 
-    Attributes
-    ----------
-    text : as it was written.
-    chain : its name; None = the only chain there is.
-    first, last : keys of residues in no chain.
-    """
-
-    text: str
-    chain: str | None
-    first: int
-    last: int
+    text: str  # as it was written
+    chain: str | None  # its name; None = the only chain there is
+    first: int  # key of a residue in no chain
+    last: int  # another one
 
 
 def parse_ranges(text: str) -> tuple[Range, ...]:

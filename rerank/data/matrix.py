@@ -299,17 +299,11 @@ class Mixed(Features):
     """A few dense columns and compressed rows, which may be indicators.
 
     A column of real numbers among millions of ones costs 8 bytes per item, and the ones stay 4 bytes each.
-
-    Parameters
-    ----------
-    values : float64 (n_items, n), C-contiguous, the dense columns.
-    places : int32 (n), rising, the column that each of them is.
-    rows : Sparse, all other columns; its numbers of columns are those of the whole matrix.
     """
 
-    values: Floats
-    places: Ints
-    rows: Sparse
+    values: Floats  # float64 (n_items, n), C-contiguous, the dense columns
+    places: Ints  # int32 (n), rising, the column that each of them is
+    rows: Sparse  # all other columns; its numbers of columns are those of the whole matrix
 
     layout: ClassVar[str] = "mixed"
 

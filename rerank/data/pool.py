@@ -12,22 +12,17 @@ from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import Ragged, offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import ranks_in
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where the items of a source are in a pool.
+    """Where the items of a source are in a pool."""
 
-    Attributes
-    ----------
-    lists : int64 (n_items), the pool's list of each item, -1 if the pool has no such list.
-    numbers : int64 (n_items), its number in that list, -1 if the list has no such item.
-    """
-
-    lists: Index
-    numbers: Index
+    lists: Index  # int64 (n_items), the pool's list of each item, -1 if the pool has no such list
+    numbers: Index  # int64 (n_items), its number in that list, -1 if the list has no such item
 
     def items(self, offsets: Index) -> Index:
         """Return each item among those of the pool, whose lists have ``offsets``: int64, -1 if absent."""
@@ -124,7 +119,8 @@ def widened(base: CandidateLists, places: Places, pool: Pool) -> CandidateLists:
 
     first, run = base.first_best, base.run_scores
     if first is not None and run is None and n > base.n_items:
-        run = _order(base, first)  # larger first, no ties: the same order for every mode of ties
+        # Larger first, no ties: the same order for every mode of ties.
+        run = (1 - ranks_in(base.offsets, first)).astype(np.float64)
     ranked = spread(first)
     if ranked is not None:
         ranked = np.where(np.isnan(ranked), np.nanmin(ranked) - 1.0, ranked)
@@ -140,14 +136,6 @@ def widened(base: CandidateLists, places: Places, pool: Pool) -> CandidateLists:
         run_scores=spread(run),
         unretrieved=missed,
     )
-
-
-def _order(lists: CandidateLists, values: Floats) -> Floats:
-    """Minus the place of each item in the order of ``values``, largest first, ties in input order."""
-    order = np.lexsort((-values, lists.list_index))
-    places = np.empty(lists.n_items)
-    places[order] = np.arange(lists.n_items) - lists.offsets[:-1][lists.list_index]
-    return -places
 
 
 def _ids(lists: CandidateLists) -> Iterator[tuple[bytes, list[bytes]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from rerank.core.files.write import make_folder, write_lines
 from rerank.core.tables.data import to_json
 from rerank.core.tables.text import drawn, table
 from rerank.core.workers import parallel
-from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.reading import Reading
 from rerank.features.heads import default_heads, read_heads
@@ -63,6 +62,9 @@ def parse_features(
 ) -> ParseStores:
     """Make the tree features of Collins & Koo (2005): a store for each file, and ``features.json``.
 
+    With gold trees, or saved counts, labels are the paper's Score of each parse, and the stores keep the
+    counts of PARSEVAL.
+
     Parameters
     ----------
     paths : files of parses; features are chosen on the first.
@@ -70,7 +72,7 @@ def parse_features(
     settings : of ``rerank.features.parse.ParseSettings``, such as ``{"cutoff": 5}``.
     heads : file with a head table; None = Collins'.
     keep_trees : whether the stores keep trees and texts.
-    alone : whether features that were read, such as the log probability, are removed.
+    alone : whether features that were read, such as the log probability, are removed; base scores stay.
     jobs, cluster : threads, or the workers of a cluster; see ``core.workers.parallel.using``.
     reading : how the files are read.
 
@@ -94,24 +96,32 @@ def parse_features(
     sources = [*paths, *([] if reading is None else reading.files()), *([] if heads is None else [heads])]
     summary = os.path.join(folder, "features.json")
 
-    def read(path: str) -> CandidateLists:
-        return load(path, options=reading)
-
     made: list[ParseStore] = []
+    chosen: ParseFeatures | None = None
     with parallel.using(jobs, cluster), all_or_none():
         make_folder(folder)
         check_outputs({"--out": list(places.values())}, sources, store=True)
         check_outputs({"--out": summary}, sources)
-        for one in with_parse_features(list(places), read, checked, keep_trees=keep_trees, alone=alone):
-            lists, store = one.lists, places[one.path]
+        for path, store in places.items():  # one set at a time is in memory
+            lists = load(path, options=reading)
+            if chosen is None:
+                chosen = choose(lists, checked)
+            if lists.gold is not None or "PARSEVAL" in lists.counts:
+                lists = label(lists, "PARSEVAL.score")
+            if alone:
+                lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
+            rows = chosen.rows(lists)
+            if not keep_trees:
+                lists = dataclasses.replace(lists, trees=None, gold=None, texts=None)
+            lists = rows.onto(lists)
             save(lists, store, "store")
             sizes = (lists.n_lists, lists.n_items, lists.features.n_values)
-            made.append(ParseStore(one.path, store, *sizes, one.known, one.unknown))
-            chosen = one.chosen
-            del one, lists
+            made.append(ParseStore(path, store, *sizes, rows.known, rows.unknown))
+            del lists, rows
+        if chosen is None:
+            raise ConfigError("found no files of parses, expected one or more")
         sets = [dataclasses.asdict(one) | {"store": os.path.basename(one.store)} for one in made]
-        text = to_json(record_of(chosen, sets))
-        write_lines(summary, text.splitlines())
+        write_lines(summary, to_json(record_of(chosen, sets)).splitlines())
     return ParseStores(chosen, made)
 
 
@@ -134,56 +144,6 @@ def store_paths(paths: Sequence[str], folder: str) -> dict[str, str]:
             )
         stores[path] = store
     return stores
-
-
-@dataclass
-class ParseFeatureSet:
-    """A set of parses with the tree features ``chosen`` on the first set; see features.parse.Rows."""
-
-    path: str
-    lists: CandidateLists
-    chosen: ParseFeatures
-    known: int
-    unknown: int
-
-
-def with_parse_features(
-    paths: Sequence[str],
-    read: Callable[[str], CandidateLists],
-    settings: ParseSettings,
-    *,
-    keep_trees: bool = False,
-    alone: bool = False,
-) -> Iterator[ParseFeatureSet]:
-    """Read each set and give it the tree features that were chosen on the first; see features.parse.
-
-    With gold trees, or saved counts, labels are the paper's Score of each parse and ``counts`` keep
-    PARSEVAL's. Only one set is in memory at a time.
-
-    Parameters
-    ----------
-    paths : files of parses.
-    read : the reader of one file.
-    settings : what is chosen.
-    keep_trees : whether trees, gold trees and texts are kept.
-    alone : whether features that were read, such as the log probability, are removed; ``base_scores`` stay.
-    """
-    chosen: ParseFeatures | None = None
-    for path in paths:
-        lists = read(path)
-        if chosen is None:
-            chosen = choose(lists, settings)
-        if lists.gold is not None or "PARSEVAL" in lists.counts:
-            lists = label(lists, "PARSEVAL.score")
-        if alone:
-            lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
-        rows = chosen.rows(lists)
-        if not keep_trees:
-            lists = dataclasses.replace(lists, trees=None, gold=None, texts=None)
-        made = ParseFeatureSet(path, rows.onto(lists), chosen, rows.known, rows.unknown)
-        del lists, rows
-        yield made
-        del made
 
 
 SECOND = "+"  # of types: those of the second pass

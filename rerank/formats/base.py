@@ -278,11 +278,12 @@ def load(
         In one line: a fault of the file, an unknown option or one that the format does not honour.
     """
     given = options.get_params() if options is not None else {}
-    return _load(
-        os.fspath(path), Reading(**{**given, **({} if format is None else {"format": format}), **changes})
-    )
+    if format is not None:
+        given["format"] = format
+    return load_for(path, Reading(**{**given, **changes}), None)
 
 
+@opening_once
 def load_for(
     path: str | os.PathLike[str], reading: Reading, missing: Missing | None, if_refused: bool = False
 ) -> CandidateLists:
@@ -292,16 +293,10 @@ def load_for(
     ----------
     path : as for ``load``, whose errors these are.
     reading : without ``missing`` of its own.
-    missing : how absent values are read.
+    missing : how absent values are read; None = as ``reading`` says.
     if_refused : only of formats that would refuse them.
     """
-    return _load(os.fspath(path), reading, missing, if_refused)
-
-
-@opening_once
-def _load(
-    path: str, reading: Reading, missing: Missing | None = None, if_refused: bool = False
-) -> CandidateLists:
+    path = os.fspath(path)
     if path != "-":
         restore(path)
     format = FORMATS.get(reading.format or format_of(path))()

@@ -85,16 +85,10 @@ _LINE = "list, item, rank and score, separated by tabs, ranks 1, 2, 3 ..."
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Scores of items by their ids.
+    """Scores of items by their ids."""
 
-    Attributes
-    ----------
-    lists : CandidateLists, with ids of lists and items.
-    scores : float64 (n_items), in the order of the items; NaN = none.
-    """
-
-    lists: CandidateLists
-    scores: Floats
+    lists: CandidateLists  # CandidateLists, with ids of lists and items
+    scores: Floats  # float64 (n_items), in the order of the items; NaN = none
 
 
 def holds_numbers(path: str) -> bool:

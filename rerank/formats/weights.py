@@ -23,16 +23,10 @@ from rerank.formats.common import finite, quoted
 
 @dataclass(frozen=True)
 class WeightOptions:
-    """Options of some formats; a format that does not use an option refuses it.
+    """Options of some formats; a format that does not use an option refuses it."""
 
-    Attributes
-    ----------
-    feature_names : path of a list of names that gives each feature's id (bllip).
-    ini : path of a file whose other content is kept when weights are written (moses-ini).
-    """
-
-    feature_names: str | None = None
-    ini: str | None = None
+    feature_names: str | None = None  # path of a list of names that gives each feature's id (bllip)
+    ini: str | None = None  # path of a file whose other content is kept when weights are written (moses-ini)
 
 
 class WeightsFormat(ABC):

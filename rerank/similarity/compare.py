@@ -101,6 +101,9 @@ def list_similarity(
         raise ConfigError(f"repair: not used with kernel {made.text}: kernels of items need none")
     several = [data] if isinstance(data, str | os.PathLike | CandidateLists) else list(data)
     files = [os.fspath(one) for one in several if is_path(one)]
+    again = next((name for i, name in enumerate(files) if name in files[:i]), None)
+    if again is not None:
+        raise ConfigError(f"{again} is given twice; the lists of one file are compared with each other")
     check_inputs(files)
     names = results.files_of("list" if isinstance(made, Kernel) else "item")
     paths = [os.path.join(out, name) for name in names] if out is not None else []
@@ -137,29 +140,30 @@ def _compared(
     room: Room,
 ) -> Similarity:
     """What ``list_similarity`` returns."""
-    check_different([os.fspath(one) for one in several if is_path(one)])
     sets = [read_lists(one, reading) for one in several]
-    sources = sources_of(sets)
+    sources = [one.source for one in sets]
+    if len(set(sources)) < len(sources):  # sets that no file was read for
+        sources = [f"{name} {k}" for k, name in enumerate(sources, 1)]
     if isinstance(kernel, ItemKernel):
         kernel = kernel.resolved(sets[0])
-    lists, scaling = _scaled(together([only_compared(one, kernel) for one in sets]), kernel, scaling)
+    lists, scaling = _scaled(_merged([_only_compared(one, kernel) for one in sets]), kernel, scaling)
     prepared = kernel.prepare(lists)[0]
     gram = filled(prepared, prepared, room(prepared.n))
     small = len(gram) <= MOST_FOR_SPECTRUM
     sizes = [one.n_lists if isinstance(kernel, Kernel) else one.n_items for one in sets]
-    ids = [ids_of(one, isinstance(kernel, ItemKernel)) for one in sets]
+    ids = [_ids_of(one, isinstance(kernel, ItemKernel)) for one in sets]
     common: dict[str, Any] = {
         "scaling": scaling,
         "sources": sources,
         "source_of": np.repeat(np.arange(len(sets)), sizes),
-        "names": names_of(ids, sources),
+        "names": _names_of(ids, sources),
         "ids": [name for some in ids for name in some],
         "gram": gram,
         "spectrum": spectrum(gram) if small else None,
         "plane": plane(gram) if small or isinstance(kernel, Kernel) else None,
     }
     if isinstance(kernel, ItemKernel):
-        named = [name for one in sets for name in ids_of(one, False)]
+        named = [name for one in sets for name in _ids_of(one, False)]
         list_of = [named[i] for i in lists.list_index.tolist()]
         return ItemSimilarity(**common, kernel=kernel, list_of=list_of, n_lists=lists.n_lists)
     if prepared.axes is not None:
@@ -216,20 +220,7 @@ def _write(found: Similarity, paths: Sequence[str], neighbours: int, repair: Rep
     write_lines(paths[2], found.nearest_rows(neighbours))
 
 
-def check_different(names: Sequence[str]) -> None:
-    """Raise ConfigError if a file is given twice."""
-    again = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if again is not None:
-        raise ConfigError(f"{again} is given twice; the lists of one file are compared with each other")
-
-
-def sources_of(sets: Sequence[CandidateLists]) -> list[str]:
-    """Return the names of the sets, numbered if two have the same, as sets that no file was read for."""
-    names = [one.source for one in sets]
-    return [f"{name} {k}" for k, name in enumerate(names, 1)] if len(set(names)) < len(names) else names
-
-
-def ids_of(lists: CandidateLists, items: bool) -> list[str]:
+def _ids_of(lists: CandidateLists, items: bool) -> list[str]:
     """Return the ids of lists, or of items: the list's, and the item's or its number in the list."""
     named = [lists.list_id(i) for i in range(lists.n_lists)]
     if not items:
@@ -240,7 +231,7 @@ def ids_of(lists: CandidateLists, items: bool) -> list[str]:
     return [f"{named[i]}/{item}" for i, item in zip(list_of, own, strict=True)]
 
 
-def names_of(ids: Sequence[list[str]], sources: list[str]) -> list[str]:
+def _names_of(ids: Sequence[list[str]], sources: list[str]) -> list[str]:
     """Return the ids of all sets, each after the name of its file if two files share an id."""
     seen: set[str] = set()
     for some in ids:
@@ -251,7 +242,7 @@ def names_of(ids: Sequence[list[str]], sources: list[str]) -> list[str]:
     return [one for some in ids for one in some]
 
 
-def only_compared(lists: CandidateLists, kernel: Kernel | ItemKernel) -> CandidateLists:
+def _only_compared(lists: CandidateLists, kernel: Kernel | ItemKernel) -> CandidateLists:
     """Return the lists with only what the kernel compares; raise DataError if they lack its trees."""
     trees = {} if isinstance(kernel, Kernel) else {name: lists.forest(name) for name in kernel.trees()}
     own = trees.pop(TREE, None)
@@ -267,7 +258,7 @@ def only_compared(lists: CandidateLists, kernel: Kernel | ItemKernel) -> Candida
     )
 
 
-def together(sets: Sequence[CandidateLists]) -> CandidateLists:
+def _merged(sets: Sequence[CandidateLists]) -> CandidateLists:
     """Return what is compared of all sets as one set of lists.
 
     Raises DataError if two neighbouring sets have no feature in common.

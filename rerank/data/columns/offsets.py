@@ -96,15 +96,10 @@ class Ragged:
     """A column with any number of values for each list, possibly none.
 
     Raises DataError if the arrays are not of this form.
-
-    Attributes
-    ----------
-    values : float64 (n), finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
-    offsets : int64 (n_lists + 1), from 0 to n, non-decreasing.
     """
 
-    values: Floats
-    offsets: Index
+    values: Floats  # float64 (n), finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``
+    offsets: Index  # int64 (n_lists + 1), from 0 to n, non-decreasing
 
     def __post_init__(self) -> None:
         values, offsets = self.values, self.offsets

@@ -18,7 +18,7 @@ from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.first_best import rises
+from rerank.data.first_best import ranks_in, rises
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.names import LISTS
@@ -104,16 +104,6 @@ def run_of(lines: Lines, expected: str) -> Run:
     run = Run(lines.source, "", offsets, lines.names, rows=rows, **columns)
     lines.refuse_repeated(offsets, run.documents, rows, "in")
     return run
-
-
-def ranks_in(offsets: Index, order: Floats) -> Index:
-    """Return ranks from 1 in each list by ``order``, largest first, ties by position: int64 (n_items)."""
-    lengths = np.diff(offsets)
-    index = np.repeat(np.arange(len(lengths)), lengths)
-    places = np.arange(len(order))
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[np.lexsort((places, -order, index))] = places - offsets[:-1][index] + 1
-    return ranks
 
 
 def _note_disorder(run: Run) -> None:

@@ -24,7 +24,7 @@ from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
 from rerank.features.consensus import consensus_features as consensus_features
 from rerank.features.parse_stores import parse_features as parse_features
-from rerank.features.qa.apply import qa_features as qa_features
+from rerank.features.qa.features import qa_features as qa_features
 from rerank.formats import load as load
 from rerank.formats.convert import append as append
 from rerank.formats.convert import save as save
@@ -40,7 +40,7 @@ from rerank.models.importance import standardised_weights as standardised_weight
 from rerank.models.pair_counts import count_pairs as count_pairs
 from rerank.models.predict import predict as predict
 from rerank.similarity.compare import list_similarity as list_similarity
-from rerank.similarity.items.transformer import TreeKernel as TreeKernel
+from rerank.similarity.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
 from rerank.training.ablation import ablation_files as ablation_files
 from rerank.training.list_weights import weigh_lists as weigh_lists

@@ -17,13 +17,14 @@ from rerank.core import index as made
 made.INDEX.clear()  # what it says may be out of date
 
 from rerank.core.registry import Registry  # noqa: E402
+from rerank.data.scaling import SCALINGS  # noqa: E402
 from rerank.formats.base import FORMATS  # noqa: E402
 from rerank.formats.weights import WEIGHTS  # noqa: E402
 from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
+from rerank.metrics.presets import SETS  # noqa: E402
 from rerank.models.base import MODELS  # noqa: E402
-from rerank.similarity.base import KERNELS  # noqa: E402
-from rerank.similarity.items.base import ITEM_KERNELS  # noqa: E402
+from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 
 REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, KERNELS, ITEM_KERNELS)
 PATH = Path(made.__file__)
@@ -50,6 +51,9 @@ def index() -> str:
         }
         for registry in REGISTRIES
     }
+    # Not classes of a registry, but names to choose from.
+    found["scaling"] = dict.fromkeys(("auto", *SCALINGS), ("rerank.data.scaling", (), ()))
+    found["preset of metrics"] = dict.fromkeys(SETS, ("rerank.metrics.presets", (), ()))
     command = ["ruff", "format", "--stdin-filename", str(PATH), "-"]
     text = f"{HEAD}{found!r}\n"
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

@@ -10,14 +10,12 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Run ``rerank``.
 
-    Exit codes: 0 done, 1 a file has faults, 2 wrong usage or input, 70 internal error, 130 Ctrl-C, 141
-    closed pipe.
+    Exit codes: 0 done, 1 check failed (validate) or a run failed (run), 2 wrong usage or input, 70
+    internal error, 130 Ctrl-C, 141 closed pipe.
     """
     _prepare_streams()
     # Products are small here: threads of BLAS cost more than they gain, and change the last bits.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Plugins of pydantic would be looked for among all packages, which takes longer than a small file.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from rerank.cli.app import run
 

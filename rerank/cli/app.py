@@ -10,22 +10,14 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.main import get_command, get_group
+from typer.main import get_command
 
 from rerank._version import __version__
 from rerank.cli import crash
-from rerank.cli.common import (
-    EXIT_INTERRUPTED,
-    EXIT_PIPE,
-    EXIT_USAGE,
-    Command,
-    Commands,
-    Group,
-    output_error,
-    say,
-)
+from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error
 from rerank.cli.hints import usage_text
-from rerank.cli.messages import set_quiet
+from rerank.cli.messages import say, set_quiet
+from rerank.cli.parser import Command, Group, command_of
 
 COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
 
@@ -80,9 +72,9 @@ VERBS = {
         "List learners, metrics, formats, scalings or kernels; with a name, the settings of one.",
     ),
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
-    "features": ("features.app", "Features computed from the candidates themselves."),
-    "importance": ("importance.app", "What models owe to their features: weights, permutations, ablation."),
-    "weights": ("weights.app", "Models from and to other tools' files."),
+    "features": ("features.GROUP", "Features computed from the candidates themselves."),
+    "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),
+    "weights": ("weights.GROUP", "Models from and to other tools' files."),
 }
 
 
@@ -111,13 +103,7 @@ class _Verbs(Mapping[str, Any]):
 def _made(name: str) -> Any:
     """The parser of a verb, made once: that takes longer than most verbs on small files."""
     module, _, attribute = VERBS[name][0].partition(".")
-    found = getattr(import_module(f"rerank.cli.{module}"), attribute)
-    holder = Commands("")
-    if isinstance(found, typer.Typer):
-        holder.add_typer(found, name=name)
-    else:
-        holder.add(name)(found)
-    return get_group(holder).commands[name]
+    return command_of(name, getattr(import_module(f"rerank.cli.{module}"), attribute))
 
 
 class Root(Group):
@@ -137,12 +123,14 @@ class Root(Group):
             formatter.write_dl(rows)
 
 
-app = Commands(
-    "N-best reranking and learning to rank: learn to put the best candidate first.",
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage or input, 70 internal error, 130 Ctrl-C, "
-    "141 closed pipe.",
+app = typer.Typer(
+    help="N-best reranking and learning to rank: learn to put the best candidate first.",
+    epilog="Exit codes: 0 done, 1 check failed (validate) or a run failed (run), 2 wrong usage or input, "
+    "70 internal error, 130 Ctrl-C, 141 closed pipe.",
     name="rerank",
     cls=Root,
+    no_args_is_help=True,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )

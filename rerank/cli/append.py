@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli.common import verb
-from rerank.cli.convert import To
-from rerank.cli.options import reads
-from rerank.data.reading import Reading
+from rerank.cli.frame import Verb, Writes, verb
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def append(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
-    columns: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME=FILE", help="A feature's name and a file of its values, one per item line."
-        ),
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
-    ],
-    to: To = None,
-    *,
-    reading: Reading,
-) -> None:
+class Append(Writes, Verb):
+    """Options of ``rerank append``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
+    columns: tuple[str, ...] = setting(
+        ...,
+        "a feature's name and a file of its values, one per item line",
+        argument=True,
+        metavar="NAME=FILE",
+    )
+    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
+
+
+@verb(Append)
+def append(given: Append) -> None:
     """Add named features from numbers that other programs wrote.
 
     \b
@@ -38,11 +34,11 @@ def append(
     from rerank.formats.convert import append as append_to
 
     named: dict[str, str] = {}
-    for typed in columns:
+    for typed in given.columns:
         name, equals, path = typed.partition("=")
         if not (name and equals and path):
             raise ConfigError(f"found {typed!r}, expected NAME=FILE")
         if name in named:
             raise ConfigError(f"feature {name!r} is given twice")
         named[name] = path
-    append_to(data, named, out, to, reading=reading)
+    append_to(given.data, named, given.out, given.to, reading=given.reading)

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import ClassVar
 
-import typer
-
-from rerank.cli.common import verb
-from rerank.cli.evaluate import Html, with_page
-from rerank.cli.options import judges, reads
-from rerank.cli.output_format import As, write
-from rerank.data.reading import Reading
+from rerank.cli.evaluate import with_page
+from rerank.cli.frame import OUTPUTS, Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-@judges("baseline")
-def compare(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Judged lists, or judgements (qrels); - is standard input.")
-    ],
-    systems: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SYSTEMS",
-            help="Two or more, as for 'rerank eval'. A run that is DATA is one of them.",
-        ),
-    ],
-    html: Html = None,
-    as_: As = "text",
-    *,
-    settings: dict[str, Any],
-    reading: Reading,
-) -> None:
+class Compare(Printed, Verb):
+    """Options of ``rerank compare``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ("baseline",)
+
+    data: str = setting(
+        ..., "judged lists, or judgements (qrels); - is standard input", argument=True, metavar="DATA"
+    )
+    systems: tuple[str, ...] = setting(
+        ...,
+        "two or more, as for 'rerank eval'. A run that is DATA is one of them",
+        argument=True,
+        metavar="SYSTEMS",
+    )
+    html: str | None = setting(
+        None,
+        "write a page of tables, figures and single lists (needs rerank[report])",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+
+
+@verb(Compare)
+def compare(given: Compare) -> None:
     """Test every two systems: bootstrap, randomisation, Wilcoxon, t, McNemar, Holm's correction.
 
     \b
@@ -41,7 +42,7 @@ def compare(
     """
     from rerank.evaluation.evaluate import compare_files
 
-    with with_page(html, data, reading, systems, {}) as show:
-        found = compare_files(data, systems, reading=reading, **settings)
+    with with_page(given.html, given.data, given.reading, given.systems, {}) as show:
+        found = compare_files(given.data, given.systems, reading=given.reading, **given.judging)
         show(found)
-    write(as_, found.print, found.as_json, found.sheets)
+    write(given.as_, found.print, found.as_json, found.sheets)

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing
-from rerank.cli.common import inform, verb
-from rerank.cli.options import reads
-from rerank.data.reading import Reading
-
-To = Annotated[
-    str | None,
-    typer.Option(
-        "--to",
-        "-t",
-        autocompletion=completing.completion("formats"),
-        metavar="NAME",
-        help="Format to write; default: by the name of OUT.",
-    ),
-]
+from rerank.cli.frame import Verb, Writes, inform, verb
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def convert(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to read; - is standard input.")],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is standard output.")],
-    to: To = None,
-    *,
-    reading: Reading,
-) -> None:
+class Convert(Writes, Verb):
+    """Options of ``rerank convert``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists to read; - is standard input", argument=True, metavar="DATA")
+    out: str = setting(..., "file to write; - is standard output", argument=True, metavar="OUT")
+
+
+@verb(Convert)
+def convert(given: Convert) -> None:
     """Write lists in another format; a store (NAME.store) opens at once and keeps every column.
 
     \b
@@ -41,5 +28,5 @@ def convert(
     from rerank.formats.convert import save
     from rerank.formats.sources import size_of
 
-    made = save(data, out, to, reading=reading)
-    inform(f"{size_of(made)} to {out} ({to or format_for(out)})")
+    made = save(given.data, given.out, given.to, reading=given.reading)
+    inform(f"{size_of(made)} to {given.out} ({given.to or format_for(given.out)})")

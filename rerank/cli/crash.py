@@ -8,7 +8,8 @@ import traceback
 from contextvars import ContextVar
 
 from rerank._version import __version__
-from rerank.cli.common import EXIT_CRASH, EXIT_USAGE, say
+from rerank.cli.frame import EXIT_CRASH, EXIT_USAGE
+from rerank.cli.messages import say
 from rerank.core.errors import visible
 
 _KERNELS = "rerank.native"

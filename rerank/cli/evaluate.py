@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, ClassVar
 
-import typer
-
-from rerank.cli import groups
-from rerank.cli.common import verb
-from rerank.cli.options import judges, reads
-from rerank.cli.output_format import As, write
+from rerank.cli.frame import OUTPUTS, TESTS, Printed, Verb, verb, write
 from rerank.core.errors import ConfigError
+from rerank.core.settings import setting
 from rerank.data.reading import Reading
 
 if TYPE_CHECKING:
     from rerank.evaluation.judged import Judged
-
-Html = Annotated[
-    str | None,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        help="Write a page of tables, figures and single lists (needs rerank[report]).",
-        rich_help_panel=groups.OUTPUTS,
-    ),
-]
 
 
 @contextmanager
@@ -49,53 +35,44 @@ def with_page(
         yield lambda found: write_page(found, html)
 
 
-@verb
-@reads
-@judges()
-def evaluate(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Judged lists, or judgements (qrels); - is standard input.")
-    ],
-    systems: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SYSTEMS",
-            help="Score files (a number per item line), runs, tables of scores by ids, DATA:FEATURE, "
-            "TABLE:FEATURE, or predicted classes.",
-        ),
-    ] = None,
-    replicas: Annotated[
-        bool,
-        typer.Option(
-            "--replicas",
-            help="The score files are runs of one system with different seeds: report their variance.",
-            rich_help_panel=groups.TESTS,
-        ),
-    ] = False,
-    per_list: Annotated[
-        str | None,
-        typer.Option(
-            "--per-list",
-            metavar="FILE",
-            help="Write the values of each list (TSV).",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    by_list: Annotated[
-        bool,
-        typer.Option(
-            "--by-list",
-            help="Print a row for each list too: its items, its best label, what each system chose, and its "
-            "values. CSV has these rows alone.",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = False,
-    html: Html = None,
-    as_: As = "text",
-    *,
-    settings: dict[str, Any],
-    reading: Reading,
-) -> None:
+class Evaluate(Printed, Verb):
+    """Options of ``rerank evaluate``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ()
+
+    data: str = setting(
+        ..., "judged lists, or judgements (qrels); - is standard input", argument=True, metavar="DATA"
+    )
+    systems: tuple[str, ...] = setting(
+        (),
+        "score files (a number per item line), runs, tables of scores by ids, DATA:FEATURE, "
+        "TABLE:FEATURE, or predicted classes",
+        argument=True,
+        metavar="SYSTEMS",
+    )
+    replicas: bool = setting(
+        False,
+        "the score files are runs of one system with different seeds: report their variance",
+        group=TESTS,
+    )
+    per_list: str | None = setting(None, "write the values of each list (TSV)", metavar="FILE", group=OUTPUTS)
+    by_list: bool = setting(
+        False,
+        "print a row for each list too: its items, its best label, what each system chose, and its "
+        "values. CSV has these rows alone",
+        group=OUTPUTS,
+    )
+    html: str | None = setting(
+        None,
+        "write a page of tables, figures and single lists (needs rerank[report])",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+
+
+@verb(Evaluate)
+def evaluate(given: Evaluate) -> None:
     """Evaluate systems on judged lists against first-best, random and oracle, with significance.
 
     \b
@@ -105,17 +82,22 @@ def evaluate(
     """
     from rerank.evaluation.evaluate import evaluate_files
 
-    if html is not None and replicas:
+    if given.html is not None and given.replicas:
         raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
-    names = [*(systems or []), *filter(None, [settings.get("baseline")])]
-    with with_page(html, data, reading, names, {"--per-list": per_list}) as show:
+    names = [*(given.systems or []), *filter(None, [given.judging.get("baseline")])]
+    with with_page(given.html, given.data, given.reading, names, {"--per-list": given.per_list}) as show:
         result = evaluate_files(
-            data, systems or [], per_list=per_list, reading=reading, replicas=replicas, **settings
+            given.data,
+            given.systems or [],
+            per_list=given.per_list,
+            reading=given.reading,
+            replicas=given.replicas,
+            **given.judging,
         )
         show(result)
     notes = [line for line in result.variance_lines() if line]
-    if not by_list:
-        write(as_, result.print, result.as_json, result.sheets, notes=notes)
+    if not given.by_list:
+        write(given.as_, result.print, result.as_json, result.sheets, notes=notes)
         return
     from rerank.core.tables.text import sheet_lines
 
@@ -127,7 +109,7 @@ def evaluate(
         return ["", *sheet_lines(sheet)]
 
     write(
-        as_,
+        given.as_,
         text,
         lambda: result.as_json() | {"by_list": list(table.records())},
         lambda: [*result.sheets(), sheet],

@@ -2,54 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing
-from rerank.cli.common import ClusterAddress, Commands, Jobs, inform, verb
-from rerank.cli.convert import To
-from rerank.cli.options import configures, reads
-from rerank.data.reading import Reading
-from rerank.features.qa.settings import QASettings
-
-app = Commands("Features computed from the candidates themselves.")
+from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
+from rerank.core.settings import setting
+from rerank.features.qa.features import QASettings
 
 
-@app.callback()
-def root() -> None:
-    """Features computed from the candidates themselves."""
+class Consensus(Writes, Workers, Verb):
+    """Options of ``rerank consensus``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
+    by: tuple[str, ...] = setting(
+        ..., "ngram1 .. ngram4, sBLEU, WER, GDT-TS, or a feature", flags=("--by", "-b"), metavar="WHAT"
+    )
+    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
+    statistic: str = setting("mean", "over the other candidates", metavar="mean|median")
 
 
-@app.add("consensus")
-@verb
-@reads
-def consensus(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
-    by: Annotated[
-        list[str],
-        typer.Option(
-            "--by", "-b", metavar="WHAT", help="ngram1 .. ngram4, sBLEU, WER, GDT-TS, or a feature."
-        ),
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
-    ],
-    statistic: Annotated[
-        str,
-        typer.Option(
-            "--statistic",
-            metavar="mean|median",
-            autocompletion=completing.choices("mean|median"),
-            help="Over the other candidates.",
-        ),
-    ] = "mean",
-    to: To = None,
-    jobs: Jobs = None,
-    cluster: ClusterAddress = None,
-    *,
-    reading: Reading,
-) -> None:
+@verb(Consensus)
+def consensus(given: Consensus) -> None:
     """Add the similarity of each candidate to the others of its list (minimum Bayes risk as a feature).
 
     \b
@@ -60,64 +34,42 @@ def consensus(
     from rerank.features.consensus import consensus_features
     from rerank.formats.base import format_for
 
-    options: dict[str, Any] = {"statistic": statistic, "jobs": jobs, "cluster": cluster, "reading": reading}
-    made = consensus_features(data, by, out, to, **options)
-    items = count(made.n_items, "item")
-    inform(f"{items} with {count(len(by), 'further feature')} to {out} ({to or format_for(out)})")
+    made = consensus_features(
+        given.data,
+        given.by,
+        given.out,
+        given.to,
+        statistic=given.statistic,
+        jobs=given.jobs,
+        cluster=given.cluster,
+        reading=given.reading,
+    )
+    added = f"{count(made.n_items, 'item')} with {count(len(given.by), 'further feature')}"
+    inform(f"{added} to {given.out} ({given.to or format_for(given.out)})")
 
 
-@app.add("parse")
-@verb
-@reads
-def parse(
-    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Parses on which features are chosen.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the stores.")],
-    apply: Annotated[
-        list[str] | None,
-        typer.Option("--apply", "-a", metavar="FILE", help="Further parses. Repeatable."),
-    ] = None,
-    cutoff: Annotated[
-        int, typer.Option("--cutoff", metavar="N", help="Lists of TRAIN in whose parses a feature occurs.")
-    ] = 5,
-    types: Annotated[
-        str | None,
-        typer.Option("--types", metavar="NAMES", help="Only features of these types."),
-    ] = None,
-    values: Annotated[
-        str,
-        typer.Option(
-            "--values",
-            metavar="indicators|counts",
-            autocompletion=completing.choices("indicators|counts"),
-            help="What a feature's value is.",
-        ),
-    ] = "indicators",
-    heads: Annotated[
-        str | None, typer.Option("--heads", metavar="FILE", help="Head table [Collins'].")
-    ] = None,
-    closed_class: Annotated[
-        str | None,
-        typer.Option(
-            "--closed-class",
-            metavar="TAGS",
-            help="Tags whose words the second pass adds to labels [DT, IN ...].",
-        ),
-    ] = None,
-    left_out: Annotated[
-        str | None,
-        typer.Option("--left-out", metavar="TAGS", help="Tags whose words are ignored [. `` '']."),
-    ] = None,
-    keep_trees: Annotated[
-        bool, typer.Option("--keep-trees", help="Keep trees and texts in the stores.")
-    ] = False,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="Remove features that were read, such as the log probability.")
-    ] = False,
-    jobs: Jobs = None,
-    cluster: ClusterAddress = None,
-    *,
-    reading: Reading,
-) -> None:
+class Parse(Workers, Verb):
+    """Options of ``rerank parse``."""
+
+    reads: ClassVar = True
+
+    train: str = setting(..., "parses on which features are chosen", argument=True, metavar="TRAIN")
+    out: str = setting(..., "folder for the stores", flags=("--out", "-o"), metavar="DIR")
+    apply: tuple[str, ...] = setting((), "further parses", flags=("--apply", "-a"), metavar="FILE")
+    cutoff: int = setting(5, "lists of TRAIN in whose parses a feature occurs", metavar="N")
+    types: str | None = setting(None, "only features of these types", metavar="NAMES")
+    values: str = setting("indicators", "what a feature's value is", metavar="indicators|counts")
+    heads: str | None = setting(None, "head table [Collins']", metavar="FILE")
+    closed_class: str | None = setting(
+        None, "tags whose words the second pass adds to labels [DT, IN ...]", metavar="TAGS"
+    )
+    left_out: str | None = setting(None, "tags whose words are ignored [. `` '']", metavar="TAGS")
+    keep_trees: bool = setting(False, "keep trees and texts in the stores")
+    alone: bool = setting(False, "remove features that were read, such as the log probability")
+
+
+@verb(Parse)
+def parse(given: Parse) -> None:
     """Make the tree features of Collins & Koo (2005): DIR/NAME.store for each file, and DIR/features.json.
 
     NAMES and TAGS are separated by blanks; '' means none. With gold trees, labels are the paper's Score.
@@ -130,18 +82,18 @@ def parse(
     from rerank.core.text import count
     from rerank.features.parse_stores import parse_features, type_lines
 
-    typed = {"types": types, "closed_class": closed_class, "left_out": left_out}
+    typed = {"types": given.types, "closed_class": given.closed_class, "left_out": given.left_out}
     words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}
     made = parse_features(
-        [train, *(apply or [])],
-        out,
-        settings={"cutoff": cutoff, "values": values, **words},
-        heads=heads,
-        keep_trees=keep_trees,
-        alone=alone,
-        jobs=jobs,
-        cluster=cluster,
-        reading=reading,
+        [given.train, *(given.apply or [])],
+        given.out,
+        settings={"cutoff": given.cutoff, "values": given.values, **words},
+        heads=given.heads,
+        keep_trees=given.keep_trees,
+        alone=given.alone,
+        jobs=given.jobs,
+        cluster=given.cluster,
+        reading=given.reading,
     )
     print("\n".join(type_lines(made.chosen)))
     for one in made.stores:
@@ -150,33 +102,26 @@ def parse(
         inform(f"{one.store}: {size}; {share:.0f}% of features not chosen")
 
 
-@app.add("qa")
-@verb
-@reads
-@configures(QASettings)
-def qa(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Lists with questions and passages; - is standard input.")
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
-    ],
-    questions: Annotated[
-        str | None,
-        typer.Option(
-            "--questions",
-            metavar="FILE",
-            help="Questions, id<TAB>text on each line; DATA then has lines of question, passage and score.",
-        ),
-    ] = None,
-    passages: Annotated[
-        str | None, typer.Option("--passages", metavar="FILE", help="Passages, id<TAB>text on each line.")
-    ] = None,
-    to: To = None,
-    *,
-    given: dict[str, Any],
-    reading: Reading,
-) -> None:
+class Qa(Writes, Verb):
+    """Options of ``rerank qa``."""
+
+    reads: ClassVar = True
+    configures: ClassVar = QASettings
+
+    data: str = setting(
+        ..., "lists with questions and passages; - is standard input", argument=True, metavar="DATA"
+    )
+    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
+    questions: str | None = setting(
+        None,
+        "questions, id<TAB>text on each line; DATA then has lines of question, passage and score",
+        metavar="FILE",
+    )
+    passages: str | None = setting(None, "passages, id<TAB>text on each line", metavar="FILE")
+
+
+@verb(Qa)
+def qa(given: Qa) -> None:
     """Make trees of questions and passages in which shared words are marked (REL), and overlap features.
 
     The trees are named question and passage (chunks), question_box and passage_box. Function words are never
@@ -187,11 +132,25 @@ def qa(
     rerank features qa results.txt --questions questions.txt --passages answers.txt --most 15 \
       --tagger hanta --out train.store
     """
-    from rerank.features.qa.apply import qa_features
+    from rerank.features.qa.features import qa_features
     from rerank.formats.base import format_for
     from rerank.formats.sources import size_of
 
-    made = qa_features(data, given, out, to, questions=questions, passages=passages, reading=reading)
+    made = qa_features(
+        given.data,
+        given.typed,
+        given.out,
+        given.to,
+        questions=given.questions,
+        passages=given.passages,
+        reading=given.reading,
+    )
     for line in made.statistics.lines(made.settings):
         inform(line)
-    inform(f"{size_of(made.lists)} to {out} ({to or format_for(out)})")
+    inform(f"{size_of(made.lists)} to {given.out} ({given.to or format_for(given.out)})")
+
+
+GROUP = VerbGroup(
+    "Features computed from the candidates themselves.",
+    {"consensus": consensus, "parse": parse, "qa": qa},
+)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
-from rerank.cli import completing
-from rerank.cli.common import verb
+from rerank.cli.frame import Verb, verb
+from rerank.core.settings import setting
 
 
 def pages() -> dict[str, str]:
@@ -20,12 +17,14 @@ def pages() -> dict[str, str]:
     return {name.removesuffix(".md"): texts[name] for name in sorted(texts)}
 
 
-@verb
-def help_(
-    topic: Annotated[
-        str | None, typer.Argument(autocompletion=completing.topics, metavar="TOPIC", help="A page.")
-    ] = None,
-) -> None:
+class Help(Verb):
+    """Options of ``rerank help``."""
+
+    topic: str | None = setting(None, "a page", argument=True, metavar="TOPIC")
+
+
+@verb(Help)
+def help_(given: Help) -> None:
     """Read the manual; without a TOPIC, list its pages.
 
     \b
@@ -35,19 +34,19 @@ def help_(
     from rerank.core.registry import did_you_mean
 
     manual = pages()
-    if topic is None:
+    if given.topic is None:
         width = max(map(len, manual))
         for name, text in manual.items():
             print(f"{name:{width}}  {text.split(chr(10), 3)[2]}")
         return
-    if topic not in manual:
-        raise ConfigError(f"no help on {topic!r}; {did_you_mean(topic, manual)}")
+    if given.topic not in manual:
+        raise ConfigError(f"no help on {given.topic!r}; {did_you_mean(given.topic, manual)}")
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
 
         from rerank.core.files.write import unescaped
 
-        Console(file=unescaped(sys.stdout)).print(Markdown(manual[topic]))
+        Console(file=unescaped(sys.stdout)).print(Markdown(manual[given.topic]))
     else:
-        print(manual[topic], end="")
+        print(manual[given.topic], end="")

@@ -144,6 +144,9 @@ def usage_text(error: Any) -> str:
     if command is None:
         return text
     if hasattr(error, "possibilities"):
+        new = getattr(command, "renamed", {}).get(error.option_name)
+        if new is not None:
+            return f"no option {error.option_name}: it is now {new}"
         options = [param for param in command.params if param.param_type_name == "option"]
         arguments = [param.metavar or "" for param in command.params if param not in options]
         flags = [flag for param in options for flag in (*param.opts, *param.secondary_opts)]

@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import typer
-
-from rerank.cli import completing, groups
-from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
-from rerank.cli.options import configures, judges, reads
-from rerank.cli.output_format import As, write
-from rerank.cli.train import Config, LearnerName, Set
-from rerank.data.reading import Reading
+from rerank.cli.frame import TESTS, Printed, Verb, VerbGroup, Workers, verb, write
+from rerank.cli.train import Configured
+from rerank.core.settings import setting
 from rerank.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from rerank.core.tables.sheet import Sheet
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")]
-Groups = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--group",
-        metavar="ITEMS",
-        help="Features that go together, as for --features: 'prm*,-prm7'; default: each alone. Repeatable.",
-    ),
-]
-Top = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, help="Rows of the table.")]
-Out = Annotated[
-    str | None,
-    typer.Option(
-        "--out", "-o", metavar="FILE", help="Write all rows as well, in the order of features (TSV)."
-    ),
-]
-app = Commands("What models owe to their features: weights, permutations, ablation.")
+
+class Weights(Printed, Verb):
+    """Options of ``rerank weights``."""
+
+    reads: ClassVar = True
+
+    model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
+    data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
+    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
+    out: str | None = setting(
+        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
+    )
 
 
-@app.callback()
-def root() -> None:
-    """What models owe to their features: weights, permutations, ablation."""
-
-
-@app.add("weights")
-@verb
-@reads
-def weights(
-    model: Model,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
-    top: Top = 50,
-    out: Out = None,
-    as_: As = "text",
-    *,
-    reading: Reading,
-) -> None:
+@verb(Weights)
+def weights(given: Weights) -> None:
     """Print the weights of a linear model times the features' standard deviations within lists.
 
     \b
@@ -62,55 +37,38 @@ def weights(
     from rerank.formats.sources import check_outputs, inputs_of
     from rerank.models.importance import standardised_weights
 
-    check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
-    found = standardised_weights(model, data, reading=reading)
-    _print(as_, found.sheets(top), found.as_json)
-    _write(found.tsv(), out)
+    check_outputs(
+        {} if given.out is None else {"--out": given.out}, inputs_of(given.data, given.reading, given.model)
+    )
+    found = standardised_weights(given.model, given.data, reading=given.reading)
+    _print(given.as_, found.sheets(given.top), found.as_json)
+    _write(found.tsv(), given.out)
 
 
-@app.add("permute")
-@verb
-@reads
-@judges("metrics", "baseline", "missing_lists", "level")
-def permute(
-    model: Model,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            autocompletion=completing.completion("metrics"),
-            metavar="METRIC",
-            help="What a permutation changes.",
-        ),
-    ] = None,
-    group: Groups = None,
-    repeats: Annotated[
-        int,
-        typer.Option(
-            "--repeats", metavar="N", min=1, help="Permutations of each list.", rich_help_panel=groups.TESTS
-        ),
-    ] = 10,
-    permutation_seed: Annotated[
-        int,
-        typer.Option(
-            "--permutation-seed",
-            metavar="N",
-            min=0,
-            help="Seed of the permutations.",
-            rich_help_panel=groups.TESTS,
-        ),
-    ] = 1,
-    top: Top = 50,
-    out: Out = None,
-    as_: As = "text",
-    jobs: Jobs = None,
-    cluster: ClusterAddress = None,
-    *,
-    settings: dict[str, Any],
-    reading: Reading,
-) -> None:
+class Permute(Printed, Workers, Verb):
+    """Options of ``rerank permute``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ("metrics", "baseline", "missing_lists", "level")
+
+    model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
+    data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
+    metric: str | None = setting(
+        None, "what a permutation changes", flags=("--metric", "-m"), metavar="METRIC"
+    )
+    group: tuple[str, ...] = setting(
+        (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
+    )
+    repeats: int = setting(10, "permutations of each list", metavar="N", ge=1, group=TESTS)
+    permutation_seed: int = setting(1, "seed of the permutations", metavar="N", ge=0, group=TESTS)
+    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
+    out: str | None = setting(
+        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
+    )
+
+
+@verb(Permute)
+def permute(given: Permute) -> None:
     """Permute each feature, or group of features, within each list: what the metric loses, with intervals.
 
     \b
@@ -121,54 +79,47 @@ def permute(
     from rerank.formats.sources import check_outputs, inputs_of
     from rerank.models.importance import permutation_importance
 
-    if metric is None:
+    if given.metric is None:
         raise ConfigError("no metric: give one (--metric)")
-    check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
-    found = permutation_importance(
-        model,
-        data,
-        metric,
-        groups=group or [],
-        repeats=repeats,
-        permutation_seed=permutation_seed,
-        **settings,
-        jobs=jobs,
-        cluster=cluster,
-        reading=reading,
+    check_outputs(
+        {} if given.out is None else {"--out": given.out}, inputs_of(given.data, given.reading, given.model)
     )
-    _print(as_, found.sheets(top), found.as_json)
-    _write(found.tsv(), out)
+    found = permutation_importance(
+        given.model,
+        given.data,
+        given.metric,
+        groups=given.group or [],
+        repeats=given.repeats,
+        permutation_seed=given.permutation_seed,
+        **given.judging,
+        jobs=given.jobs,
+        cluster=given.cluster,
+        reading=given.reading,
+    )
+    _print(given.as_, found.sheets(given.top), found.as_json)
+    _write(found.tsv(), given.out)
 
 
-@app.add("ablate")
-@verb
-@configures(TrainConfig)
-@judges("metrics", "baseline", "missing_lists", "level", "seed")
-def ablate(
-    config: Config = None,
-    learner: LearnerName = None,
-    set_: Set = None,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="FILE", help="Lists on which models are compared; default: dev."),
-    ] = None,
-    test_refs: Annotated[
-        list[str] | None, typer.Option("--test-refs", metavar="FILE", help="Their references. Repeatable.")
-    ] = None,
-    group: Groups = None,
-    top: Top = 50,
-    out: Out = None,
-    as_: As = "text",
-    resampling_seed: Annotated[
-        int,
-        typer.Option(
-            "--resampling-seed", metavar="N", min=0, help="Seed of the tests.", rich_help_panel=groups.TESTS
-        ),
-    ] = 12345,
-    *,
-    settings: dict[str, Any],
-    given: dict[str, Any],
-) -> None:
+class Ablate(Configured, Printed, Verb):
+    """Options of ``rerank ablate``."""
+
+    configures: ClassVar = TrainConfig
+    judges: ClassVar = ("metrics", "baseline", "missing_lists", "level", "seed")
+
+    test: str | None = setting(None, "lists on which models are compared; default: dev", metavar="FILE")
+    test_refs: tuple[str, ...] = setting((), "their references", metavar="FILE")
+    group: tuple[str, ...] = setting(
+        (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
+    )
+    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
+    out: str | None = setting(
+        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
+    )
+    resampling_seed: int = setting(12345, "seed of the tests", metavar="N", ge=0, group=TESTS)
+
+
+@verb(Ablate)
+def ablate(given: Ablate) -> None:
     """Train without each feature, or group of features: what the metric loses on test or development lists.
 
     \b
@@ -179,20 +130,22 @@ def ablate(
     from rerank.training.config import read_config
 
     trained = read_config(
-        config, set_ or [], given if learner is None else {**given, "learner.name": learner}
+        given.config,
+        given.set_ or [],
+        given.typed if given.learner is None else {**given.typed, "learner.name": given.learner},
     )
-    inputs = [*trained.files(), *(test_refs or []), *([] if test is None else [test])]
-    check_outputs({} if out is None else {"--out": out}, inputs)
+    inputs = [*trained.files(), *(given.test_refs or []), *([] if given.test is None else [given.test])]
+    check_outputs({} if given.out is None else {"--out": given.out}, inputs)
     found = ablation_files(
         trained,
-        test,
-        test_refs=test_refs or [],
-        groups=group or [],
-        seed=resampling_seed,
-        **settings,
+        given.test,
+        test_refs=given.test_refs or [],
+        groups=given.group or [],
+        seed=given.resampling_seed,
+        **given.judging,
     )
-    _print(as_, found.sheets(top), found.as_json)
-    _write(found.tsv(), out)
+    _print(given.as_, found.sheets(given.top), found.as_json)
+    _write(found.tsv(), given.out)
 
 
 def _print(form: str, sheets: Sequence[Sheet], record: Callable[[], Any]) -> None:
@@ -206,3 +159,9 @@ def _write(rows: Iterator[str], out: str | None) -> None:
 
     if out is not None:
         write_lines(out, rows)
+
+
+GROUP = VerbGroup(
+    "What models owe to their features: weights, permutations, ablation.",
+    {"weights": weights, "permute": permute, "ablate": ablate},
+)

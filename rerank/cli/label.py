@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing, groups
-from rerank.cli.common import Jobs, inform, verb
-from rerank.cli.convert import To
-from rerank.cli.options import reads
-from rerank.data.reading import Reading
+from rerank.cli.frame import OUTPUTS, Jobs, Verb, Writes, inform, verb
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def label(
-    data: Annotated[
-        str,
-        typer.Argument(metavar="DATA", help="Lists with texts, parses or structures; - is standard input."),
-    ],
-    metric: Annotated[
-        list[str],
-        typer.Option(
-            "--metric",
-            "-m",
-            autocompletion=completing.completion("metrics"),
-            metavar="METRIC",
-            help="sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels.",
-        ),
-    ],
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="OUT",
-            help="File of lists to write; - is standard output. Without it a table of values is printed.",
-        ),
-    ] = None,
-    to: To = None,
-    per_item: Annotated[
-        str | None,
-        typer.Option(
-            "--per-item",
-            metavar="FILE",
-            help="Write every metric of each item (TSV); - is standard output.",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    jobs: Jobs = None,
-    *,
-    reading: Reading,
-) -> None:
+class Label(Writes, Jobs, Verb):
+    """Options of ``rerank label``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(
+        ..., "lists with texts, parses or structures; - is standard input", argument=True, metavar="DATA"
+    )
+    metric: tuple[str, ...] = setting(
+        ...,
+        "sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels",
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+    )
+    out: str | None = setting(
+        None,
+        "file of lists to write; - is standard output. Without it a table of values is printed",
+        flags=("--out", "-o"),
+        metavar="OUT",
+    )
+    per_item: str | None = setting(
+        None, "write every metric of each item (TSV); - is standard output", metavar="FILE", group=OUTPUTS
+    )
+
+
+@verb(Label)
+def label(given: Label) -> None:
     """Make labels of candidates from references, gold trees or native structures.
 
     Error rates are negated in labels, not in tables of values. Lists without a native are unjudged.
@@ -65,7 +47,14 @@ def label(
     """
     from rerank.metrics import labelling
 
-    if out is None and per_item is None:
-        per_item = "-"
-    made = labelling.label(data, metric, out, to, per_item=per_item, jobs=jobs, reading=reading)
-    inform(labelling.spread_of(made, metric[0]))
+    per_item = "-" if given.out is None and given.per_item is None else given.per_item
+    made = labelling.label(
+        given.data,
+        given.metric,
+        given.out,
+        given.to,
+        per_item=per_item,
+        jobs=given.jobs,
+        reading=given.reading,
+    )
+    inform(labelling.spread_of(made, given.metric[0]))

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from rerank.cli import completing
-from rerank.cli.common import verb
-from rerank.cli.output_format import As, write
+from rerank.cli.frame import Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 
 
-def _names(ctx: typer.Context) -> list[str]:
-    """What completes the name, after the kind."""
-    return completing.names_of(str(ctx.params.get("kind")))
+class List(Printed, Verb):
+    """Options of ``rerank list``."""
+
+    kind: str = setting(..., "of what kind", argument=True, metavar="|".join(KINDS))
+    name: str | None = setting(
+        None, "one learner, metric or kernel: its settings, defaults, meanings", argument=True, metavar="NAME"
+    )
 
 
-@verb
-def list_(
-    kind: Annotated[
-        str, typer.Argument(metavar="|".join(KINDS), autocompletion=lambda: list(KINDS), help="Of what kind.")
-    ],
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            autocompletion=_names,
-            help="One learner, metric or kernel: its settings, defaults, meanings.",
-        ),
-    ] = None,
-    as_: As = "text",
-) -> None:
+@verb(List)
+def list_(given: List) -> None:
     """List learners, metrics, formats, scalings or kernels; with a name, the settings of one.
 
     \b
@@ -43,14 +29,14 @@ def list_(
     from rerank.core.errors import ConfigError
     from rerank.core.registry import did_you_mean
 
-    if kind not in KINDS:
-        raise ConfigError(f"unknown kind {kind!r}; {did_you_mean(kind, KINDS)}")
-    if name is None:
-        sheet = listings.LISTINGS[kind]()
+    if given.kind not in KINDS:
+        raise ConfigError(f"unknown kind {given.kind!r}; {did_you_mean(given.kind, KINDS)}")
+    if given.name is None:
+        sheet = listings.LISTINGS[given.kind]()
         lines = listings.lines_of(sheet)
-    elif kind in listings.DETAILS:
-        lines = listings.DETAILS[kind](name)
-        sheet = listings.SHEETS[kind](name)
+    elif given.kind in listings.DETAILS:
+        lines = listings.DETAILS[given.kind](given.name)
+        sheet = listings.SHEETS[given.kind](given.name)
     else:
-        raise ConfigError(f"'rerank list {kind}' takes no name")
-    write(as_, lambda: lines, lambda: list(sheet.records()), lambda: [sheet])
+        raise ConfigError(f"'rerank list {given.kind}' takes no name")
+    write(given.as_, lambda: lines, lambda: list(sheet.records()), lambda: [sheet])

@@ -15,9 +15,8 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, family_of
 from rerank.metrics.presets import SETS, set_called
 from rerank.metrics.selecting import SelectingMetric
-from rerank.similarity.base import KERNELS
-from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
-from rerank.similarity.named import kernel_class
+from rerank.similarity.base import ITEM_KERNELS, KERNELS, PlainKernel
+from rerank.similarity.expression import kernel_class
 
 SET = "set"  # in place of the direction of a metric
 

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli.common import verb
-from rerank.cli.options import reads
-from rerank.cli.output_format import As, write
-from rerank.data.reading import Reading
+from rerank.cli.frame import Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def pairs(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
-    relation: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--relation",
-            "-r",
-            metavar="SETTINGS",
-            help="Only these: learner settings such as 'pairs=split split_top=5'. Repeatable.",
-        ),
-    ] = None,
-    quantise: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--quantise",
-            metavar="HOW",
-            help="Also with quantised labels: best, above=T, model=FILE, top=P%, kmeans=K, list-kmeans=K. "
-            "Repeatable.",
-        ),
-    ] = None,
-    as_: As = "text",
-    *,
-    reading: Reading,
-) -> None:
+class Pairs(Printed, Verb):
+    """Options of ``rerank pairs``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
+    relation: tuple[str, ...] = setting(
+        (),
+        "only these: learner settings such as 'pairs=split split_top=5'",
+        flags=("--relation", "-r"),
+        metavar="SETTINGS",
+    )
+    quantise: tuple[str, ...] = setting(
+        (),
+        "also with quantised labels: best, above=T, model=FILE, top=P%, kmeans=K, list-kmeans=K",
+        metavar="HOW",
+    )
+
+
+@verb(Pairs)
+def pairs(given: Pairs) -> None:
     """Count the pairs that pair relations give, with the labels as they are and quantised.
 
     \b
@@ -45,5 +36,5 @@ def pairs(
     """
     from rerank.models.pair_counts import count_pairs
 
-    schemes = count_pairs(data, relation or [], quantise or [], reading=reading)
-    write(as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.sheets)
+    schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
+    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.sheets)

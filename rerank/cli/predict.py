@@ -2,97 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing, groups
-from rerank.cli.common import ClusterAddress, Jobs, inform, verb
-from rerank.cli.options import reads
-from rerank.data.reading import Reading
+from rerank.cli.frame import OUTPUTS, RUNNING, Verb, Workers, inform, verb
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to score; - is standard input.")],
-    as_: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="scores|grades|probabilities|classes|table|run|nbest|best",
-            autocompletion=completing.choices("scores|grades|probabilities|classes|table|run|nbest|best"),
-            help="One score per input line; one predicted label per input line; one probability of being the "
-            "list's best item per input line; one prediction per example (default of models of classes); "
-            "list, item, rank and score; a TREC run; the file reordered; the best candidate of each list.",
-        ),
-    ] = None,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="File to write; - is standard output.")
-    ] = "-",
-    tag: Annotated[
-        str | None, typer.Option("--tag", metavar="NAME", help="Name of the run (--as run) [rerank].")
-    ] = None,
-    keep_margin: Annotated[
-        str | None,
-        typer.Option(
-            "--keep-margin",
-            metavar="M|none",
-            help="In place of the model's: the first-best stays unless another item leads by more than M.",
-        ),
-    ] = None,
-    transductive_report: Annotated[
-        str | None,
-        typer.Option(
-            "--transductive-report",
-            metavar="FILE",
-            help="Write what a transductive model did to each list (TSV).",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    cheating: Annotated[
-        bool,
-        typer.Option(
-            "--cheating", help="Accept a control model that uses the labels of the lists that it ranks."
-        ),
-    ] = False,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            "--cache",
-            metavar="DIR",
-            help="Store the ranker that a transductive model makes for each list, and use it again for the "
-            "same list.",
-            rich_help_panel=groups.RUNNING,
-        ),
-    ] = None,
-    cache_nearest: Annotated[
-        int | None,
-        typer.Option(
-            "--cache-nearest",
-            metavar="K",
-            min=1,
-            help="Make no ranker: rank new lists by those of the K stored lists that are most like them.",
-            rich_help_panel=groups.RUNNING,
-        ),
-    ] = None,
-    cache_by: Annotated[
-        str | None,
-        typer.Option(
-            "--cache-by",
-            metavar="list-kernel|histogram",
-            autocompletion=completing.choices("list-kernel|histogram"),
-            help="How lists are compared: by their principal axes, or by their features' distributions "
-            "[list-kernel].",
-            rich_help_panel=groups.RUNNING,
-        ),
-    ] = None,
-    jobs: Jobs = None,
-    cluster: ClusterAddress = None,
-    *,
-    reading: Reading,
-) -> None:
+class Predict(Workers, Verb):
+    """Options of ``rerank predict``."""
+
+    reads: ClassVar = True
+
+    model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
+    data: str = setting(..., "lists to score; - is standard input", argument=True, metavar="DATA")
+    as_: str | None = setting(
+        None,
+        "one score per input line; one predicted label per input line; one probability of being the "
+        "list's best item per input line; one prediction per example (default of models of classes); "
+        "list, item, rank and score; a TREC run; the file reordered; the best candidate of each list",
+        metavar="scores|grades|probabilities|classes|table|run|nbest|best",
+        key="as",
+    )
+    out: str = setting("-", "file to write; - is standard output", flags=("--out", "-o"), metavar="FILE")
+    tag: str | None = setting(None, "name of the run (--as run) [rerank]", metavar="NAME")
+    keep_margin: str | None = setting(
+        None,
+        "in place of the model's: the first-best stays unless another item leads by more than M",
+        metavar="M|none",
+    )
+    transductive_report: str | None = setting(
+        None, "write what a transductive model did to each list (TSV)", metavar="FILE", group=OUTPUTS
+    )
+    cheating: bool = setting(False, "accept a control model that uses the labels of the lists that it ranks")
+    cache: str | None = setting(
+        None,
+        "store the ranker that a transductive model makes for each list, and use it again for the same list",
+        metavar="DIR",
+        group=RUNNING,
+    )
+    cache_nearest: int | None = setting(
+        None,
+        "make no ranker: rank new lists by those of the K stored lists that are most like them",
+        metavar="K",
+        ge=1,
+        group=RUNNING,
+    )
+    cache_by: str | None = setting(
+        None,
+        "how lists are compared: by their principal axes, or by their features' distributions [list-kernel]",
+        metavar="list-kernel|histogram",
+        group=RUNNING,
+    )
+
+
+@verb(Predict)
+def predict(given: Predict) -> None:
     """Score lists with a model.
 
     \b
@@ -102,22 +66,22 @@ def predict(
     from rerank.models import predict as predicting
 
     found = predicting.predict(
-        model,
-        data,
-        as_,
-        out=out,
-        tag=tag,
-        keep_margin=keep_margin,
-        transductive_report=transductive_report,
-        cheating=cheating,
-        cache=cache,
-        cache_nearest=cache_nearest,
-        cache_by=cache_by,
-        jobs=jobs,
-        cluster=cluster,
-        reading=reading,
+        given.model,
+        given.data,
+        given.as_,
+        out=given.out,
+        tag=given.tag,
+        keep_margin=given.keep_margin,
+        transductive_report=given.transductive_report,
+        cheating=given.cheating,
+        cache=given.cache,
+        cache_nearest=given.cache_nearest,
+        cache_by=given.cache_by,
+        jobs=given.jobs,
+        cluster=given.cluster,
+        reading=given.reading,
     )
-    if cheating:
+    if given.cheating:
         from rerank.models.base import CHEATS
 
         inform(CHEATS)

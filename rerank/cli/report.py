@@ -2,83 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing, groups
-from rerank.cli.common import verb
-from rerank.cli.options import judges
+from rerank.cli.frame import OUTPUTS, TESTS, Verb, verb
+from rerank.core.settings import setting
 
 
-@verb
-@judges("missing_lists")
-def report(
-    folders: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DIR", help="Folders written by 'rerank run'; several are several data sets, for ranks."
-        ),
-    ],
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Test every two rows.", rich_help_panel=groups.TESTS)
-    ] = False,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--as",
-            metavar="text|json|csv|markdown|latex",
-            autocompletion=completing.choices("text|json|csv|markdown|latex"),
-            help="The form of the report.",
-        ),
-    ] = "text",
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it is written.")] = "-",
-    per_list: Annotated[
-        str | None,
-        typer.Option(
-            "--per-list",
-            metavar="FILE",
-            help="Write the values of each list (TSV).",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    html: Annotated[
-        str | None,
-        typer.Option(
-            "--html",
-            metavar="PAGE",
-            help="Write a page with tables, figures and lists as well.",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    adaptation: Annotated[
-        str | None,
-        typer.Option(
-            "--adaptation",
-            metavar="FILE",
-            help="Write what transductive rows did to the test lists of each cell (TSV).",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    choices: Annotated[
-        bool,
-        typer.Option(
-            "--choices",
-            help="Show the settings that each cell chose from its grid.",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = False,
-    costs: Annotated[
-        bool,
-        typer.Option(
-            "--costs",
-            help="Show times and memory, which differ from run to run.",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = False,
-    *,
-    settings: dict[str, Any],
-) -> None:
+class Report(Verb):
+    """Options of ``rerank report``."""
+
+    judges: ClassVar = ("missing_lists",)
+
+    folders: tuple[str, ...] = setting(
+        ...,
+        "folders written by 'rerank run'; several are several data sets, for ranks",
+        argument=True,
+        metavar="DIR",
+    )
+    all_pairs: bool = setting(False, "test every two rows", group=TESTS)
+    form: str = setting(
+        "text", "the form of the report", flags=("--as",), metavar="text|json|csv|markdown|latex"
+    )
+    out: str = setting("-", "where it is written", flags=("--out", "-o"), metavar="FILE")
+    per_list: str | None = setting(None, "write the values of each list (TSV)", metavar="FILE", group=OUTPUTS)
+    html: str | None = setting(
+        None, "write a page with tables, figures and lists as well", metavar="PAGE", group=OUTPUTS
+    )
+    adaptation: str | None = setting(
+        None,
+        "write what transductive rows did to the test lists of each cell (TSV)",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+    choices: bool = setting(False, "show the settings that each cell chose from its grid", group=OUTPUTS)
+    costs: bool = setting(False, "show times and memory, which differ from run to run", group=OUTPUTS)
+
+
+@verb(Report)
+def report(given: Report) -> None:
     """Report values, intervals, paired tests and ranks of experiments; nothing is trained.
 
     \b
@@ -87,14 +48,14 @@ def report(
     from rerank.experiments.reporting import report_files
 
     report_files(
-        folders,
-        form,
-        out=out,
-        per_list=per_list,
-        html=html,
-        adaptation=adaptation,
-        choices=choices,
-        costs=costs,
-        all_pairs=all_pairs,
-        **settings,
+        given.folders,
+        given.form,
+        out=given.out,
+        per_list=given.per_list,
+        html=given.html,
+        adaptation=given.adaptation,
+        choices=given.choices,
+        costs=given.costs,
+        all_pairs=given.all_pairs,
+        **given.judging,
     )

@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from rerank.cli.common import verb
-from rerank.cli.output_format import As, write
+from rerank.cli.frame import Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-def show(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")],
-    top: Annotated[
-        int | None, typer.Option("--top", "-n", metavar="N", min=0, help="Only the N heaviest weights.")
-    ] = None,
-    fragments: Annotated[
-        int | None,
-        typer.Option(
-            "--fragments",
-            metavar="N",
-            min=0,
-            help="The N fragments of highest weight for each tree kernel of a preference model, and how many "
-            "support trees for and against contain them; 20 if not given, 0 = none.",
-        ),
-    ] = None,
-    min_nodes: Annotated[
-        int | None,
-        typer.Option("--min-nodes", metavar="K", min=1, help="Only fragments of K nodes or more."),
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--features",
-            metavar="ITEMS",
-            help="Only weights of these features: names, numbers, ranges, globs, separated by commas; a "
-            "leading - excludes. Repeatable.",
-        ),
-    ] = None,
-    unscaled: Annotated[
-        bool,
-        typer.Option(
-            "--unscaled", help="Weights of the raw features (linear models): divided by the scaling."
-        ),
-    ] = False,
-    as_: As = "text",
-) -> None:
+class Show(Printed, Verb):
+    """Options of ``rerank show``."""
+
+    model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
+    top: int | None = setting(None, "only the N heaviest weights", flags=("--top", "-n"), metavar="N", ge=0)
+    fragments: int | None = setting(
+        None,
+        "the N fragments of highest weight for each tree kernel of a preference model, and how many "
+        "support trees for and against contain them; 20 if not given, 0 = none",
+        metavar="N",
+        ge=0,
+    )
+    min_nodes: int | None = setting(None, "only fragments of K nodes or more", metavar="K", ge=1)
+    features: tuple[str, ...] = setting(
+        (),
+        "only weights of these features: names, numbers, ranges, globs, separated by commas; a "
+        "leading - excludes",
+        metavar="ITEMS",
+    )
+    unscaled: bool = setting(False, "weights of the raw features (linear models): divided by the scaling")
+
+
+@verb(Show)
+def show(given: Show) -> None:
     """Print a model: learner, settings, training data, weights by name, fragments of trees.
 
     \b
@@ -62,17 +45,17 @@ def show(
     from rerank.models.fragments import has_fragments, model_fragments
     from rerank.models.fragments.mining import DEFAULT
 
-    if fragments == 0 and min_nodes is not None:
+    if given.fragments == 0 and given.min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")
-    loaded = load_model(model)
+    loaded = load_model(given.model)
     found = None
-    if fragments or min_nodes or (fragments is None and has_fragments(loaded)):
-        found = model_fragments(loaded, fragments or DEFAULT, min_nodes=min_nodes or 1)
-    shown = shown_weights(loaded, checked_patterns(features), unscaled, model)
+    if given.fragments or given.min_nodes or (given.fragments is None and has_fragments(loaded)):
+        found = model_fragments(loaded, given.fragments or DEFAULT, min_nodes=given.min_nodes or 1)
+    shown = shown_weights(loaded, checked_patterns(given.features), given.unscaled, given.model)
     write(
-        as_,
-        lambda: models.model_lines(loaded, top, found, shown),
-        lambda: models.model_record(loaded, top, found, shown),
-        lambda: models.model_sheets(loaded, top, found, shown),
-        data=lambda: models.weight_sheet(loaded, top, shown),
+        given.as_,
+        lambda: models.model_lines(loaded, given.top, found, shown),
+        lambda: models.model_record(loaded, given.top, found, shown),
+        lambda: models.model_sheets(loaded, given.top, found, shown),
+        data=lambda: models.weight_sheet(loaded, given.top, shown),
     )

@@ -2,95 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing, groups
-from rerank.cli.common import ClusterAddress, Jobs, verb
-from rerank.cli.options import reads
-from rerank.cli.output_format import As, write
-from rerank.data.reading import Reading
+from rerank.cli.frame import OUTPUTS, Printed, Verb, Workers, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def similarity(
-    data: Annotated[
-        list[str],
-        typer.Argument(metavar="DATA", help="Files of lists, compared together; - is standard input."),
-    ],
-    kernel: Annotated[
-        str,
-        typer.Option(
-            "--kernel",
-            "-k",
-            autocompletion=completing.completion("kernels"),
-            metavar="NAME",
-            help="See 'rerank list kernels'; or an expression, such as 'ptk(question) + 0.5 * linear'.",
-        ),
-    ] = "list",
-    components: Annotated[
-        int | None,
-        typer.Option("--components", "-c", metavar="N", help="Principal axes of each list [5]."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", metavar="KEY=VALUE", help="A setting of the kernel. Repeatable."),
-    ] = None,
-    scaling: Annotated[
-        str,
-        typer.Option(
-            "--scaling",
-            autocompletion=completing.completion("scalings"),
-            metavar="NAME",
-            help="See 'rerank list scalings'; auto = zscore if dense.",
-        ),
-    ] = "auto",
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Folder for gram.npy, lists.tsv or items.tsv (with a map) and nearest.tsv.",
-        ),
-    ] = None,
-    figure: Annotated[
-        str | None,
-        typer.Option(
-            "--figure",
-            metavar="FILE",
-            help="Draw the map (SVG; needs rerank[report]).",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    nearest: Annotated[
-        int | None,
-        typer.Option(
-            "--nearest",
-            "-n",
-            metavar="N",
-            help="Neighbours in nearest.tsv for each list or item [5].",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = None,
-    repair: Annotated[
-        str,
-        typer.Option(
-            "--repair",
-            metavar="none|clip|flip",
-            autocompletion=completing.choices("none|clip|flip"),
-            help="Make gram.npy positive semi-definite.",
-            rich_help_panel=groups.OUTPUTS,
-        ),
-    ] = "none",
-    as_: As = "text",
-    jobs: Jobs = None,
-    cluster: ClusterAddress = None,
-    *,
-    reading: Reading,
-) -> None:
+class Similarity(Printed, Workers, Verb):
+    """Options of ``rerank similarity``."""
+
+    reads: ClassVar = True
+
+    data: tuple[str, ...] = setting(
+        ..., "files of lists, compared together; - is standard input", argument=True, metavar="DATA"
+    )
+    kernel: str = setting(
+        "list",
+        "see 'rerank list kernels'; or an expression, such as 'ptk(question) + 0.5 * linear'",
+        flags=("--kernel", "-k"),
+        metavar="NAME",
+    )
+    components: int | None = setting(
+        None, "principal axes of each list [5]", flags=("--components", "-c"), metavar="N"
+    )
+    set_: tuple[str, ...] = setting(
+        (), "a setting of the kernel", flags=("--set", "-s"), metavar="KEY=VALUE", key="set"
+    )
+    scaling: str = setting("auto", "see 'rerank list scalings'; auto = zscore if dense", metavar="NAME")
+    out: str | None = setting(
+        None,
+        "folder for gram.npy, lists.tsv or items.tsv (with a map) and nearest.tsv",
+        flags=("--out", "-o"),
+        metavar="DIR",
+    )
+    figure: str | None = setting(
+        None, "draw the map (SVG; needs rerank[report])", metavar="FILE", group=OUTPUTS
+    )
+    nearest: int | None = setting(
+        None,
+        "neighbours in nearest.tsv for each list or item [5]",
+        flags=("--nearest", "-n"),
+        metavar="N",
+        group=OUTPUTS,
+    )
+    repair: str = setting(
+        "none", "make gram.npy positive semi-definite", metavar="none|clip|flip", group=OUTPUTS
+    )
+
+
+@verb(Similarity)
+def similarity(given: Similarity) -> None:
     """Compare every list, or item, with every other: a Gram matrix, the nearest ones, a map.
 
     \b
@@ -100,18 +61,18 @@ def similarity(
     from rerank.similarity.compare import list_similarity
     from rerank.training.config import settings_of
 
-    settings = settings_of(set_ or [], {"components": components})
+    settings = settings_of(given.set_ or [], {"components": given.components})
     found = list_similarity(
-        data,
-        kernel,
-        out,
-        figure,
+        given.data,
+        given.kernel,
+        given.out,
+        given.figure,
         settings=settings,
-        neighbours=nearest,
-        repair=repair,  # type: ignore[arg-type]  # checked there
-        scaling=scaling,
-        jobs=jobs,
-        cluster=cluster,
-        reading=reading,
+        neighbours=given.nearest,
+        repair=given.repair,  # type: ignore[arg-type]  # checked there
+        scaling=given.scaling,
+        jobs=given.jobs,
+        cluster=given.cluster,
+        reading=given.reading,
     )
-    write(as_, found.lines, found.as_json, found.sheets, data=found.alike_sheet)
+    write(given.as_, found.lines, found.as_json, found.sheets, data=found.alike_sheet)

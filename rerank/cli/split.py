@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli.common import inform, verb
-from rerank.cli.options import reads
-from rerank.data.reading import Reading
+from rerank.cli.frame import Verb, inform, verb
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def split(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the parts.")],
-    part: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--part", "-p", metavar="NAME=SHARE", help="A part and its share, as dev=0.1. Repeatable."
-        ),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option("--folds", "-k", metavar="K", min=2, help="K folds of train and test."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the drawing.")] = 1,
-    suffix: Annotated[
-        str, typer.Option("--suffix", metavar=".EXT", help="Suffix of the files, which names their format.")
-    ] = ".letor",
-    *,
-    reading: Reading,
-) -> None:
+class Split(Verb):
+    """Options of ``rerank split``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
+    out: str = setting(..., "folder for the parts", flags=("--out", "-o"), metavar="DIR")
+    part: tuple[str, ...] = setting(
+        (), "a part and its share, as dev=0.1", flags=("--part", "-p"), metavar="NAME=SHARE"
+    )
+    folds: int | None = setting(None, "K folds of train and test", flags=("--folds", "-k"), metavar="K", ge=2)
+    seed: int = setting(1, "seed of the drawing", metavar="N", ge=0)
+    suffix: str = setting(".letor", "suffix of the files, which names their format", metavar=".EXT")
+
+
+@verb(Split)
+def split(given: Split) -> None:
     """Draw parts or folds of the lists; every list is whole in one part.
 
     \b
@@ -43,6 +35,14 @@ def split(
     from rerank.formats import convert
     from rerank.formats.sources import size_of
 
-    parts = convert.split(data, part or (), folds=folds, seed=seed, out=out, suffix=suffix, reading=reading)
+    parts = convert.split(
+        given.data,
+        given.part or (),
+        folds=given.folds,
+        seed=given.seed,
+        out=given.out,
+        suffix=given.suffix,
+        reading=given.reading,
+    )
     for name, lists in parts.items():
-        inform(f"{os.path.join(out, name + suffix)}: {size_of(lists)}")
+        inform(f"{os.path.join(given.out, name + given.suffix)}: {size_of(lists)}")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli.common import EXIT_NO, verb
-from rerank.cli.options import reads
-from rerank.cli.output_format import As, write
-from rerank.data.reading import Reading
+from rerank.cli.frame import EXIT_NO, Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def validate(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to check; - is standard input.")],
-    as_: As = "text",
-    *,
-    reading: Reading,
-) -> None:
+class Validate(Printed, Verb):
+    """Options of ``rerank validate``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists to check; - is standard input", argument=True, metavar="DATA")
+
+
+@verb(Validate)
+def validate(given: Validate) -> int:
     """Report what a file holds: lists, items, features, labels, oddities. Exit 1 if it has faults.
 
     \b
@@ -30,10 +28,9 @@ def validate(
     from rerank.formats.sources import validate as validate_data
 
     try:
-        contents = validate_data(data, reading=reading)
+        contents = validate_data(given.data, reading=given.reading)
         lines = contents.lines()
     except FormatError as error:
         contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(as_, lambda: lines, contents.as_json, contents.sheets)
-    if contents.faults:
-        raise typer.Exit(EXIT_NO)
+    write(given.as_, lambda: lines, contents.as_json, contents.sheets)
+    return EXIT_NO if contents.faults else 0

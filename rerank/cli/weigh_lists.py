@@ -2,77 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import ClassVar
 
-import typer
-
-from rerank.cli import completing
-from rerank.cli.common import Jobs, verb
-from rerank.cli.options import reads
-from rerank.cli.output_format import As, write
-from rerank.data.reading import Reading
+from rerank.cli.frame import Jobs, Printed, Verb, verb, write
+from rerank.core.settings import setting
 
 
-@verb
-@reads
-def weigh_lists(
-    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training lists; - is standard input.")],
-    test: Annotated[
-        str, typer.Argument(metavar="TEST", help="The lists to be ranked; their labels are not used.")
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="Weights to write (TSV: list, items, weight).")
-    ],
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            "--kernel",
-            "-k",
-            autocompletion=completing.completion("kernels"),
-            metavar="NAME",
-            help="See 'rerank list kernels' [list].",
-        ),
-    ] = None,
-    components: Annotated[
-        int | None, typer.Option("--components", "-c", metavar="N", help="Principal axes of each list [5].")
-    ] = None,
-    basis: Annotated[
-        str | None,
-        typer.Option(
-            "--basis",
-            metavar="gaussian|kernel",
-            autocompletion=completing.choices("gaussian|kernel"),
-            help="Weights are made of Gaussians of 2 - 2 K, or of K itself [gaussian].",
-        ),
-    ] = None,
-    centres: Annotated[
-        int | None,
-        typer.Option("--centres", metavar="N", help="Lists of TEST that they are centred at [100]."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            "-s",
-            metavar="KEY=VALUE",
-            help="A setting: the ones above, ridge, widths or folds, as of the learner list-iw. Repeatable.",
-        ),
-    ] = None,
-    scaling: Annotated[
-        str,
-        typer.Option(
-            "--scaling",
-            autocompletion=completing.completion("scalings"),
-            metavar="NAME",
-            help="See 'rerank list scalings'; auto = zscore if dense.",
-        ),
-    ] = "auto",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of centres and of parts for widths.")] = 1,
-    as_: As = "text",
-    jobs: Jobs = None,
-    *,
-    reading: Reading,
-) -> None:
+class WeighLists(Printed, Jobs, Verb):
+    """Options of ``rerank weigh_lists``."""
+
+    reads: ClassVar = True
+
+    train: str = setting(..., "training lists; - is standard input", argument=True, metavar="TRAIN")
+    test: str = setting(
+        ..., "the lists to be ranked; their labels are not used", argument=True, metavar="TEST"
+    )
+    out: str = setting(
+        ..., "weights to write (TSV: list, items, weight)", flags=("--out", "-o"), metavar="FILE"
+    )
+    kernel: str | None = setting(
+        None, "see 'rerank list kernels' [list]", flags=("--kernel", "-k"), metavar="NAME"
+    )
+    components: int | None = setting(
+        None, "principal axes of each list [5]", flags=("--components", "-c"), metavar="N"
+    )
+    basis: str | None = setting(
+        None, "weights are made of Gaussians of 2 - 2 K, or of K itself [gaussian]", metavar="gaussian|kernel"
+    )
+    centres: int | None = setting(None, "lists of TEST that they are centred at [100]", metavar="N")
+    set_: tuple[str, ...] = setting(
+        (),
+        "a setting: the ones above, ridge, widths or folds, as of the learner list-iw",
+        flags=("--set", "-s"),
+        metavar="KEY=VALUE",
+        key="set",
+    )
+    scaling: str = setting("auto", "see 'rerank list scalings'; auto = zscore if dense", metavar="NAME")
+    seed: int = setting(1, "of centres and of parts for widths", ge=0)
+
+
+@verb(WeighLists)
+def weigh_lists(given: WeighLists) -> None:
     """Weigh training lists by how much they look like the lists to be ranked (KLIEP with a kernel on lists).
 
     \b
@@ -82,9 +52,21 @@ def weigh_lists(
     from rerank.training import list_weights
     from rerank.training.config import settings_of
 
-    own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
-    settings = settings_of(set_ or [], own)
+    own = {
+        "kernel": given.kernel,
+        "components": given.components,
+        "basis": given.basis,
+        "centres": given.centres,
+    }
+    settings = settings_of(given.set_ or [], own)
     found = list_weights.weigh_lists(
-        train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
+        given.train,
+        given.test,
+        given.out,
+        settings=settings,
+        scaling=given.scaling,
+        seed=given.seed,
+        jobs=given.jobs,
+        reading=given.reading,
     )
-    write(as_, found.lines, found.as_json, lambda: found.sheets()[:1])
+    write(given.as_, found.lines, found.as_json, lambda: found.sheets()[:1])

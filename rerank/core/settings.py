@@ -63,10 +63,13 @@ class Field:
         group: str | None = None,
         parse: Callable[[Any], Any] | None = None,
         key: str = "",
+        argument: bool = False,
+        envvar: str | None = None,
         **limits: Any,
     ) -> None:
         self.default, self.help, self.metavar, self.group = default, help, metavar, group
         self.path, self.per_part, self.key, self.limits = path, per_part, key, limits
+        self.argument, self.envvar = argument, envvar
         self._flags, self._parse = flags, parse
         self._kind: Any = None
 
@@ -78,7 +81,7 @@ class Field:
     @property
     def flags(self) -> tuple[str, ...]:
         """The command line's spellings."""
-        return self._flags or (f"--{self.name.replace('_', '-')}",)
+        return self._flags or (f"--{(self.key or self.name).replace('_', '-')}",)
 
     @property
     def kind(self) -> Any:
@@ -97,7 +100,7 @@ class Field:
         """Return a value as the type has it, and a line for each fault, which begins with ``path``."""
         kind = self.kind
         if isinstance(value, str) and not strict:
-            kinds = _alternatives(kind)
+            kinds = alternatives(kind)
             if str in kinds:
                 pass
             elif ("_" in value or not value.isascii()) and (int in kinds or float in kinds):
@@ -282,6 +285,9 @@ def setting(default: Any, help: str, **usage: Any) -> Any:
     path : whether it names files: relative ones in a YAML file are relative to that file.
     per_part : whether it belongs to one file, so that each part of a configuration has its own.
     group : the heading of ``--help``; None = that of the class (``help_group``).
+    key : its name outside Python, if that is a keyword there.
+    argument : whether it is given without an option.
+    envvar : an environment variable that gives it, too.
     parse : changes a given value before its type is checked; ValueError has the whole line.
     ge, gt, le, lt : limits of a number.
     finite : whether it may not be infinite or NaN, which is the default.
@@ -303,7 +309,7 @@ def checked(
     strict : whether the value has a type of JSON, of which nothing else is accepted; otherwise a number may
         be text or of numpy, and a whole number may be written as 5.0.
     """
-    kinds = _alternatives(kind)
+    kinds = alternatives(kind)
     if value is None and NoneType in kinds:
         return None, []
     kinds = tuple(one for one in kinds if one is not NoneType)
@@ -321,7 +327,8 @@ def checked(
     return value, [line for one in kinds for line in faults[one]]
 
 
-def _alternatives(kind: Any) -> tuple[Any, ...]:
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """Return the types that a union allows, or the type itself."""
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 

@@ -367,6 +367,14 @@ def read_experiment(path: str) -> ExperimentConfig:
 
     The settings of every row are checked; input files need not exist yet.
 
+    Parameters
+    ----------
+    path : the file.
+
+    Returns
+    -------
+    ExperimentConfig
+
     Raises
     ------
     ConfigError, FormatError

@@ -25,7 +25,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.reading import Reading
-from rerank.features.model_pairs import ModelPairs
+from rerank.features.models import ModelPairs
 from rerank.formats.base import save
 from rerank.formats.sources import Data, checked_format, read_lists
 from rerank.metrics.base import parse

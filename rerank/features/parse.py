@@ -78,6 +78,8 @@ _PORTION = 1 << 20  # indices made at a time
 _PARTS_SENT = 4  # for each worker of a cluster
 _KEY_BITS = 64
 _FEATURE_BYTES = 512  # of memory for each different feature, names apart: its key, its place, its occurrences
+_Arguments = tuple[object, ...]
+_Filled = tuple[bytearray, bytearray, int, int]
 
 
 class ParseSettings(Settings):
@@ -206,9 +208,6 @@ def trees_of(lists: CandidateLists) -> Forest:
     return lists.trees
 
 
-_Arguments = tuple[object, ...]
-
-
 def _arguments(trees: Forest, settings: ParseSettings) -> _Arguments:
     """Return the arguments of the kernel's Trees."""
     strings = list(trees.vocabulary)
@@ -319,9 +318,6 @@ class Rows:
         for part, (filled, lengths) in zip(parts, parallel.in_order(_fill_apart, apart), strict=True):
             self._lengths[part.items] = lengths
             yield filled
-
-
-_Filled = tuple[bytearray, bytearray, int, int]
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,7 +72,7 @@ class Model(Display, ABC):
         If a feature is the base score (data.base_scores.base_column), its weight takes this one's place.
     keep_margin : float or None
         In units of the scores: a list's first-best stays on top unless another item leads it by more
-        (see data.leads.with_margin).
+        (see data.first_best.with_margin).
     initial : ndarray or None
         The weights that a tuner started from, float64 (n_features); they are not saved.
     training : Training

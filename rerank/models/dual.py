@@ -14,7 +14,7 @@ from rerank.data.matrix import Features, Sparse
 from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.classes import ClassesModel, Decode, read_meta
-from rerank.similarity.vector_kernel import KernelName, VectorKernel
+from rerank.similarity.vectors import KernelName, VectorKernel
 
 _NAMES: tuple[KernelName, ...] = get_args(KernelName)
 _BLOCK = 4_000_000  # numbers of a kernel matrix that exist at once

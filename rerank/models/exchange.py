@@ -27,7 +27,7 @@ from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel, equal_items, tree_names
 from rerank.models.svmtk_kernels import kernel_text, parameters_of
 from rerank.models.weights import load_linear, weights_of
-from rerank.similarity.items import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 SVMTK, SVMTK_PAIRS = "svmtk", "svmtk-pairs"
 

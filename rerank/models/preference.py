@@ -21,8 +21,8 @@ from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.dual import add_columns, support_names
-from rerank.similarity.items import ItemKernel, Items
-from rerank.similarity.trees import TreeSet
+from rerank.similarity.expression import ItemKernel, Items
+from rerank.similarity.tree_sets import TreeSet
 
 _BLOCK = 4_000_000  # values of the kernel that exist at once
 _ROWS = 16  # of it that one task computes

@@ -14,8 +14,8 @@ from rerank.core.errors import ConfigError
 from rerank.data.columns.schema import TREE
 from rerank.data.lists import CandidateLists
 from rerank.formats.svmtk.model import SvmtkModel
-from rerank.similarity.items import ItemKernel
-from rerank.similarity.items.parsing import Leaf, Product, Sum
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.grammar import Leaf, Product, Sum
 
 MOST_CHILDREN = 5  # that a partial tree's node has, fixed in the program
 TREE_KERNELS = {"0": "st", "1": "sst", "2": "sst-leaves", "3": "ptk"}

@@ -15,17 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
-from rerank.core.text import count, some
+from rerank.core.settings import setting
 from rerank.core.types import Floats, Index, Ints, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import data_of, tolerance_of
+from rerank.native.similarity import _list_kernel
+from rerank.similarity.base import KERNELS, Kernel, Prepared, check_comparable
 
 _COPIES = 4  # of the values of one list, at a time
 _TINY = 1e-300  # a range that counts as constant, as for scalings
@@ -93,18 +96,6 @@ class PrincipalAxes:
         """The eigenvalues of each list divided by their norm, float64 (n_lists, m)."""
         norms = np.sqrt(np.einsum("ij,ij->i", self.eigenvalues, self.eigenvalues))
         return self.eigenvalues / np.where(norms > 0, norms, 1.0)[:, None]
-
-
-def check_comparable(lists: CandidateLists, kernels: str = "kernels on lists") -> None:
-    """Raise DataError if lists have no features, or missing ones; ``kernels`` is what compares them."""
-    if lists.n_features == 0:
-        raise DataError(f"{lists.source}: no features; {kernels} compare the features of items")
-    if lists.has_missing:
-        names = lists.names()
-        gaps = [names[j] for j, column in enumerate(lists.features.columns()) if np.isnan(column).any()]
-        advice = f"leave the features out (--features '{','.join(f'-{name}' for name in gaps)}')"
-        found = f"missing (NaN) values of {count(len(gaps), 'feature')} ({some(gaps)})"
-        raise DataError(f"{lists.source}: {found}; {kernels} need every value: {advice}")
 
 
 def most_axes(lists: CandidateLists) -> int:
@@ -249,3 +240,76 @@ def _by_feature(basis: Floats, m: int) -> Floats:
         out[k] = direction @ left
         left -= np.outer(direction, out[k])
     return out
+
+
+class PreparedAxes(Prepared):
+    """Lists with their first axes."""
+
+    def __init__(self, found: PrincipalAxes, kind: int, n_columns: int) -> None:
+        self.n = len(found.counts)
+        self.axes = found.counts
+        self.empty = np.flatnonzero(found.counts == 0).astype(np.int64)
+        self.shares = found.eigenvalues.sum(axis=1)
+        self.tied = found.tied
+        self._kind, self._n_columns = kind, n_columns
+        self._native = _list_kernel.Axes(found.columns, found.bounds, found.values, found.weights)
+
+    def fill(self, other: Any, first: int, last: int, out: Floats) -> None:
+        _list_kernel.fill(self._native, other._native, self._kind, first, last, self._n_columns, out)
+
+
+class _OnAxes(Kernel):
+    """A kernel on the first axes of two lists; one of equal items has none, and the similarity 0 to all."""
+
+    kind: ClassVar[int]
+
+    components: int = setting(5, "principal axes of each list", ge=1)
+
+    def prepare(
+        self, lists: CandidateLists, other: CandidateLists | None = None
+    ) -> tuple[PreparedAxes, PreparedAxes]:
+        sets = (lists,) if other is None else (lists, other)
+        for one in sets:
+            check_comparable(one)
+        m = min(self.components, max(map(most_axes, sets)))
+        found = [PreparedAxes(principal_axes(one, m), self.kind, lists.n_features) for one in sets]
+        return found[0], found[-1]
+
+
+@KERNELS.register("list")
+class ListKernel(_OnAxes):
+    """The list kernel: the axes of two lists are paired so that they agree best, weighted by eigenvalues.
+
+    Axes are paired one to one. The largest total of eigenvalue times eigenvalue times |cosine| is divided by
+    the norms of both lists' eigenvalues.
+
+    It depends on the shape and the orientation of lists, not on where they lie or how large they are.
+    """
+
+    name = "list"
+    summary = "best pairing of the principal axes, weighted by their eigenvalues"
+    kind = 0
+
+
+@KERNELS.register("angles")
+class AnglesKernel(_OnAxes):
+    """The largest |cosine| between an axis of one list and an axis of the other, whatever their eigenvalues.
+
+    This is how the thesis uses the principal angle between two lists.
+    """
+
+    name = "angles"
+    summary = "largest cosine between two principal axes"
+    kind = 1
+
+
+@KERNELS.register("angles-subspace")
+class SubspaceKernel(_OnAxes):
+    """The cosine of the smallest angle between the subspaces that the axes span (Hotelling).
+
+    It is 1 for all lists once they have more axes together than there are features.
+    """
+
+    name = "angles-subspace"
+    summary = "cosine of the smallest angle between the subspaces of the principal axes"
+    kind = 2

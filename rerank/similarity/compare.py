@@ -27,9 +27,8 @@ from rerank.data.scaling import AUTO, fit_scaling
 from rerank.formats.sources import Data, all_or_none, check_inputs, check_outputs, is_path, read_lists
 from rerank.similarity import results
 from rerank.similarity.base import Kernel
-from rerank.similarity.items.expression import ItemKernel
-from rerank.similarity.matrices import filled
-from rerank.similarity.named import kernel_of
+from rerank.similarity.expression import ItemKernel, kernel_of
+from rerank.similarity.gram_matrices import filled
 from rerank.similarity.results import (
     MOST_FOR_SPECTRUM,
     ItemSimilarity,

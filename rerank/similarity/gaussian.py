@@ -18,8 +18,8 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.native.similarity import _gaussian
-from rerank.similarity.axes import axes_of, check_comparable, most_axes, values_of
-from rerank.similarity.base import KERNELS, Kernel, Prepared
+from rerank.similarity.axes import axes_of, most_axes, values_of
+from rerank.similarity.base import KERNELS, Kernel, Prepared, check_comparable
 
 _FARTHEST = 1e6  # of a value in units of the ridge's root: beyond, rounding would decide
 

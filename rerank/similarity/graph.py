@@ -15,8 +15,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.native.similarity import _nearest
 from rerank.similarity.base import Kernel, Prepared, note_tied
-from rerank.similarity.matrices import filled, in_blocks
-from rerank.similarity.neighbours import by_similarity, no_neighbours
+from rerank.similarity.gram_matrices import filled, in_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -73,7 +72,7 @@ def neighbour_graph(
     --------
     >>> from rerank import CandidateLists
     >>> from rerank.similarity.graph import neighbour_graph
-    >>> from rerank.similarity.shape import ListKernel
+    >>> from rerank.similarity.axes import ListKernel
     >>> lists = CandidateLists.from_arrays([[0, 0], [2, 1], [0, 0], [1, 1], [0, 0], [0, 5]], group=[2, 2, 2])
     >>> neighbour_graph(lists, ListKernel(), 1).matrix.toarray().round(3).tolist()
     [[0.0, 0.949, 0.0], [0.949, 0.0, 0.707], [0.0, 0.707, 0.0]]
@@ -169,3 +168,45 @@ def _of_nearest(prepared: Prepared, k: int) -> csr_array:
     directed = csr_array((values[found], places[found], bounds), shape=(n, n))
     directed.sort_indices()
     return directed
+
+
+def nearest(gram: Floats, k: int, *, square: bool = True) -> tuple[Index, Floats]:
+    """Return the ``k`` most similar lists of each row, most similar first, the first list on ties.
+
+    Parameters
+    ----------
+    gram : float64 (n, m)
+    k : int
+        1 or more.
+    square : bool
+        Whether rows and columns are the same lists: none is its own neighbour.
+
+    Returns
+    -------
+    places : int64 (n, k)
+        Columns; -1 if fewer lists have a similarity above 0. k is at most the number of other lists.
+    values : float64 (n, k)
+        Similarities, 0 there.
+
+    Raises
+    ------
+    DataError
+        If ``k`` is below 1, or the matrix is not square although it should be.
+    """
+    n, m = gram.shape
+    if k < 1 or (square and n != m):
+        raise DataError(f"nearest: found k = {k} and shape {gram.shape}, expected 1 or more and a matrix")
+    places, values = no_neighbours(n, min(k, m - square))
+    _nearest.offer_rows(gram, 0, square, values, places)
+    return by_similarity(places, values)
+
+
+def no_neighbours(n: int, k: int) -> tuple[Index, Floats]:
+    """Return the places and values of ``n`` lists to which ``_nearest`` has offered nothing yet."""
+    return np.full((n, k), -1, dtype=np.int64), np.zeros((n, k))
+
+
+def by_similarity(places: Index, values: Floats) -> tuple[Index, Floats]:
+    """Return the neighbours that ``_nearest`` has kept, most similar first, the first list on ties."""
+    order = np.lexsort((places, -values))
+    return np.take_along_axis(places, order, axis=1), np.take_along_axis(values, order, axis=1)

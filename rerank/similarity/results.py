@@ -18,8 +18,8 @@ from rerank.core.tables.text import facts, sheet_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.similarity.base import Kernel, Prepared
-from rerank.similarity.items.expression import ItemKernel
-from rerank.similarity.neighbours import nearest
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.graph import nearest
 from rerank.similarity.spectra import Spectrum
 
 MOST_FOR_SPECTRUM = 4000  # rows; the time of all eigenvalues grows with the cube

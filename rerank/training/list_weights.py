@@ -25,7 +25,7 @@ from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of,
 from rerank.formats.weights import list_weight_lines
 from rerank.training.prepare import scaling_for
 from rerank.training.side_inputs import SideInputs
-from rerank.transductive.list_weighting import ListImportanceWeighting
+from rerank.transductive.importance import ListImportanceWeighting
 from rerank.transductive.weighting.lists import ListWeighting
 
 _MOST_ROWS = 50  # in a notebook

@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.core.tables.data import tsv
 from rerank.core.text import count
-from rerank.core.types import Floats, Index
+from rerank.core.types import Floats, Index, Mask
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.pairs import Concordance
+from rerank.models.training import AbstainRecord
 
 _HEADS = ("list", "items", "adapted", "reason", "tau")
+NEVER, ALWAYS = -1.0, 1.0  # thresholds: no tau is below the one, only equal rankings are not below the other
+_EQUAL = 1e-12  # values that differ by no more than this share are equal: the rest is rounding
+_GAIN = 1e-9  # of a list
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +76,11 @@ class Adaptation:
     rows: tuple[ListRow, ...]
     facts: Mapping[str, float] = field(default_factory=dict)
     jointly: bool = False
+
+    @property
+    def taus(self) -> Floats:
+        """The tau of each list, float64 (n_lists)."""
+        return np.array([row.tau for row in self.rows])
 
     def tsv(self) -> Iterator[str]:
         """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
@@ -140,8 +151,76 @@ def adaptation_line(found: Adaptation) -> str:
     origins = Counter(row.origin.partition(" ")[0] for row in rows if row.origin)
     if origins:
         line += f"; rankers {', '.join(f'{name} {n}' for name, n in sorted(origins.items()))}"
-    taus = np.array([row.tau for row in rows])
-    if len(taus):
-        line += f"; mean tau with the unadapted rankings {np.nanmean(taus):.4f}"
+    if rows:
+        line += f"; mean tau with the unadapted rankings {np.nanmean(found.taus):.4f}"
     facts = [f"{name} {value:.6g}" for name, value in found.facts.items()]
     return "; ".join([line, *facts, *(["scores depend on the other lists"] if found.jointly else [])])
+
+
+def tuned_threshold(found: Adaptation, judge: PreparedMetric) -> float:
+    """Return the threshold with the best metric on lists that are all adapted; every choice is judged.
+
+    It is midway between two neighbouring taus, NEVER or ALWAYS. On ties the one that keeps more unadapted
+    rankings wins.
+
+    Parameters
+    ----------
+    found
+        Of development lists, without a threshold.
+    judge
+        Prepared for these lists.
+
+    Raises
+    ------
+    FitError
+        If the metric has no value.
+    """
+    tau = found.taus
+    own, before = judge.per_list(found.scores), judge.per_list(found.unadapted)
+    order = np.argsort(tau, kind="stable")
+    order = order[tau[order] < ALWAYS]
+    levels = tau[order]
+    last = np.flatnonzero(levels != np.append(levels[1:], ALWAYS))  # of each run of equal taus
+    change = np.cumsum((before - own)[order], axis=0)[last]
+    all_own = own.sum(axis=0)
+    values = judge.better * np.asarray(judge.score_from_sums(np.vstack([all_own, all_own + change])))
+    if np.isnan(values).all():
+        raise FitError(f"abstain=auto: {judge.name} has no value on the development lists")
+    best = np.nanmax(values)
+    chosen = int(np.flatnonzero(values >= best - _EQUAL * abs(best))[-1])
+    if chosen == 0:
+        return NEVER
+    if chosen == len(last):
+        return ALWAYS
+    low, high = levels[last[chosen - 1]], levels[last[chosen]]
+    middle = low + (high - low) / 2
+    return float(middle if middle > low else high)
+
+
+def abstained(found: Adaptation, judge: PreparedMetric, threshold: float, *, tuned: bool) -> AbstainRecord:
+    """Return what a threshold does on lists that are all adapted.
+
+    Parameters
+    ----------
+    found, judge
+        As for ``tuned_threshold``.
+    threshold
+        Rankings with a smaller tau are not used.
+    tuned
+        Whether it was chosen on these lists; it is only recorded.
+    """
+    below: Mask = found.taus < threshold
+    own, before = judge.per_list(found.scores), judge.per_list(found.unadapted)
+    gains = judge.better * (np.asarray(judge.score_from_sums(own)) - judge.score_from_sums(before))
+    return AbstainRecord(
+        tuned=tuned,
+        threshold=threshold,
+        metric=judge.name,
+        value=corpus_value(judge, np.where(below[:, None], before, own)),
+        adapted=corpus_value(judge, own),
+        unadapted=corpus_value(judge, before),
+        lists=len(below),
+        kept=int(np.count_nonzero(below)),
+        improved=int(np.count_nonzero(~below & (gains > _GAIN))),
+        harmed=int(np.count_nonzero(~below & (gains < -_GAIN))),
+    )

@@ -12,12 +12,12 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.models.base import Model, multiplied
+from rerank.models.base import Arrays, Model, multiplied
 
 if TYPE_CHECKING:
     from rerank.transductive.adaptation import Adaptation
-    from rerank.transductive.cache.descriptors import By
-    from rerank.transductive.cache.store import RankerCache
+    from rerank.transductive.cache import RankerCache
+    from rerank.transductive.cache_entries import By
 
 Advance = Callable[[int], None]
 
@@ -86,6 +86,10 @@ class AdaptingModel(Model):
     def multiply_weight(self, column: int, factor: float) -> None:
         factors = np.ones(len(self.feature_names)) if self.factors is None else self.factors
         self.factors = multiplied(factors, column, factor)
+
+    def factor_arrays(self) -> Arrays:
+        """Return the array of a model file that holds the factors, if there are some."""
+        return {} if self.factors is None else {"factors": self.factors}
 
     def set_factors(self, factors: Floats | None) -> None:
         """Set the factors of a model file, float64 (n_features) or None; DataError if one is not finite."""

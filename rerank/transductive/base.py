@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import FitInputs, Learner, Watched
 from rerank.learners.meta_learner import MetaLearner, needs_dev
 from rerank.models.base import Model
-from rerank.transductive.abstain import abstained, tuned_threshold
+from rerank.transductive.adaptation import abstained, tuned_threshold
 from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.model import TransductiveModel
 

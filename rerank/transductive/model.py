@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
@@ -12,26 +13,26 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.types import AnyArray
-from rerank.data.lists import CandidateLists
+from rerank.core.workers import parallel
+from rerank.core.workers.pool import Note, capture_warnings
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.models.base import CHEATING, MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
-from rerank.transductive.adapter import Adapted, Adapter
+from rerank.transductive.adapter import METHOD, Adapted, Adapter, Method, packed_method, unpacked_method
 from rerank.transductive.adapting import AdaptingModel, Advance
-from rerank.transductive.cache.descriptors import By
-from rerank.transductive.cache.entries import digest_of_model
-from rerank.transductive.cache.store import RankerCache
-from rerank.transductive.labelled import (
+from rerank.transductive.cache import RankerCache
+from rerank.transductive.cache_entries import By, digest_of_model
+from rerank.transductive.lists import (
     generator,
+    in_chunks,
     labelled_arrays,
     labelled_members,
     labelled_of,
     single,
 )
-from rerank.transductive.method import METHOD, Method, packed_method, unpacked_method
-from rerank.transductive.spreading import spread
 
 _OWN = {"method", "unadapted", "factors"}
 
@@ -48,7 +49,7 @@ class TransductiveModel(AdaptingModel):
     Parameters
     ----------
     labelled
-        The labelled lists as ``data.bare.without_labels`` returns them, scaled.
+        The labelled lists as ``data.features_only.without_labels`` returns them, scaled.
     method
         What makes rankers, with its settings.
     unadapted
@@ -113,37 +114,22 @@ class TransductiveModel(AdaptingModel):
         self, lists: CandidateLists, advance: Advance | None = None, cache: RankerCache | None = None
     ) -> Adaptation:
         ready = self.with_factors(lists)
-        found = spread(self, ready, advance, cache)
+        alone = parallel.jobs() == 1 and not parallel.remote()
+        # Workers see no more than the method does.
+        given = self, ready if alone else without_labels(ready, labels=self.cheats), cache
+        heard: list[Note] = []
+        try:
+            with capture_warnings() as heard:
+                found = joined(list(in_chunks(_adapted_part, given, ready.n_lists, advance)))
+        finally:
+            for text, category, file, line in dict.fromkeys(heard):  # each note once, of however many lists
+                warnings.warn_explicit(text, category, file, line)
         if cache is not None:
             cache.finish()
         self._finite(ready, found.scores)
         return found
 
-    def adapt_part(
-        self,
-        lists: CandidateLists,
-        first: int,
-        last: int,
-        advance: Advance | None = None,
-        cache: RankerCache | None = None,
-    ) -> Adaptation:
-        """Return the adaptation to lists ``first`` to ``last`` - 1, one after the other, in this process.
-
-        The lists are as for ``adapt_prepared``, with columns multiplied. Raises DataError or FitError with
-        the list that cannot be adapted to.
-        """
-        found = []
-        for i in range(first, last):
-            try:
-                found.append(self._ranked(lists, i, cache))
-            except (DataError, FitError) as error:
-                kind = FitError if isinstance(error, FitError) else DataError
-                raise kind(f"{lists.source}: list {lists.list_id(i)!r}: {error}") from None
-            if advance is not None:
-                advance(1)
-        return joined(found)
-
-    def _ranked(self, lists: CandidateLists, i: int, cache: RankerCache | None) -> Adaptation:
+    def ranked(self, lists: CandidateLists, i: int, cache: RankerCache | None) -> Adaptation:
         """The adaptation to list ``i``."""
         started = time.perf_counter()
         one = single(lists, i, labels=self.method.cheats)
@@ -163,7 +149,6 @@ class TransductiveModel(AdaptingModel):
         return Adaptation(scores, before, (row,))
 
     def _adapted(self, one: CandidateLists) -> Adapted:
-        """The ranker of a single list."""
         return self.adapter.adapt(one, generator(one, self.method.seed))
 
     def _cause(self, lists: CandidateLists, item: int) -> str:
@@ -172,13 +157,9 @@ class TransductiveModel(AdaptingModel):
         return self.unadapted._cause(lists, item)
 
     def arrays(self) -> Arrays:
-        own = {
-            "method": packed_method(self.method, self.threshold),
-            "unadapted": packed_model(self.unadapted),
-        }
-        if self.factors is not None:
-            own["factors"] = self.factors  # type: ignore[assignment]
-        return {**own, **labelled_arrays(self.labelled)}
+        method, unadapted = packed_method(self.method, self.threshold), packed_model(self.unadapted)
+        own: Arrays = {"method": method, "unadapted": unadapted}
+        return own | self.factor_arrays() | labelled_arrays(self.labelled)
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
@@ -211,17 +192,34 @@ class TransductiveModel(AdaptingModel):
         return {CHEATING: "uses the labels of the lists that it ranks", **facts} if self.cheats else facts
 
     def explain(self) -> list[tuple[str, float]]:
-        """Return the weights of the unadapted model."""
         return self.unadapted.explain()
 
     def remarks(self) -> dict[str, str]:
-        """Return the remarks of the unadapted model."""
         return self.unadapted.remarks()
 
     def step_shares(self) -> list[tuple[str, float]]:
-        """Return the shares of the unadapted model."""
         return self.unadapted.step_shares()
 
     def n_weighted(self) -> int:
-        """Return how many features have a weight in the unadapted model."""
         return self.unadapted.n_weighted()
+
+
+def _adapted_part(
+    model: TransductiveModel,
+    lists: CandidateLists,
+    cache: RankerCache | None,
+    first: int,
+    last: int,
+    advance: Advance | None,
+) -> Adaptation:
+    """What a worker does: the adaptation to lists ``first`` to ``last`` - 1, one after the other."""
+    found = []
+    for i in range(first, last):
+        try:
+            found.append(model.ranked(lists, i, cache))
+        except (DataError, FitError) as error:
+            kind = FitError if isinstance(error, FitError) else DataError
+            raise kind(f"{lists.source}: list {lists.list_id(i)!r}: {error}") from None
+        if advance is not None:
+            advance(1)
+    return joined(found)

@@ -30,7 +30,7 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.training.train import fit
-from rerank.transductive.cache.descriptors import By
+from rerank.transductive.cache_entries import By
 from rerank.transductive.model import TransductiveModel
 
 ROUNDS = 150

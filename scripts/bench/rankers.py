@@ -16,7 +16,7 @@ from rerank.core.types import Floats
 from rerank.data.judge import label_judge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, Learner
-from rerank.transductive.propagation.rankers import Rankers, linear_weights, list_rankers, normalised
+from rerank.transductive.propagation.settings import Rankers, linear_weights, list_rankers, normalised
 
 LEARNED = ("ranksvm", "loglinear", "mert", "mira", "pro", "perceptron", "ridge")
 ITEMS, FEATURES = 100, 20

@@ -21,7 +21,7 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.similarity import axes, gram
 from rerank.similarity.base import KERNELS
-from rerank.similarity.matrices import filled
+from rerank.similarity.gram_matrices import filled
 
 ITEMS = 50
 SAMPLE = 60

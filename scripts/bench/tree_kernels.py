@@ -32,7 +32,8 @@ import numpy as np
 from common import arguments, cpu_seconds
 
 from rerank.data.columns.forests import Forest
-from rerank.similarity.trees import TreeFunction, TreeSet
+from rerank.similarity.tree_kernels import TreeFunction
+from rerank.similarity.tree_sets import TreeSet
 
 KERNELS: tuple[tuple[str, dict[str, int], str | None], ...] = (
     ("st", {}, "0"),

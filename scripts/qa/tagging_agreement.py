@@ -12,8 +12,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from rerank.features.qa.chunks import KINDS
-from rerank.features.qa.tagging import HanTa
+from rerank.features.qa.text import KINDS, HanTa
 
 
 def pairs(path: Path, tagger: HanTa) -> Counter[tuple[str, str]]:

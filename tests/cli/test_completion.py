@@ -8,15 +8,14 @@ import sys
 
 import pytest
 
-from rerank.cli.completing import names_of, topics
 from rerank.cli.help import pages
+from rerank.cli.parser import names_of, topics
 from rerank.data.scaling import SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
 from rerank.metrics.presets import SETS
-from rerank.similarity.base import KERNELS
-from rerank.similarity.items.base import ITEM_KERNELS
+from rerank.similarity.base import ITEM_KERNELS, KERNELS
 
 
 def completed(*words: str, heavy: str = "") -> list[str]:
@@ -50,7 +49,7 @@ def test_names_are_those_of_the_registries() -> None:
     assert names_of("metrics") == sorted([*FAMILIES.names(), *SETS])
     assert names_of("formats") == FORMATS.names()
     assert names_of("kernels") == sorted([*KERNELS.names(), *ITEM_KERNELS.names()])
-    assert names_of("scalings") == ["auto", *SCALINGS]
+    assert names_of("scalings") == sorted(["auto", *SCALINGS])
     assert names_of("others") == []
     assert topics() == list(pages())
 

@@ -10,7 +10,6 @@ from reference.nearest_lists import NearestLists
 
 from rerank import CandidateLists
 from rerank.cli.app import app
-from rerank.cli.options import options_of
 from rerank.data.reading import Reading
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
@@ -230,7 +229,7 @@ def test_options_of_reading_are_accepted_by_every_verb(option, rerank, files):
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_flags_of_a_verb_are_accepted_with_every_value_that_help_names(verb, rerank, files):
     command = dict(commands())[verb]
-    reading = {parameter.name for parameter in options_of(Reading).values()}
+    reading = set(Reading.settings)
     format = {"features parse": "parses", "label": "moses"}.get(verb, "svmlight")
     for parameter in command.params:
         flag = parameter.opts[0]

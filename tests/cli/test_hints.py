@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from cli.test_flags import commands
 
-from rerank.cli import groups
+from rerank.cli import frame
 from rerank.cli.app import VERBS as OWN
 from rerank.cli.hints import OPTIONS, VERBS, option_hint, verb_hint
+from rerank.cli.parser import group_of
 
 LISTS = "2 qid:1 1:1\n1 qid:1 1:2\n"
 
@@ -74,13 +75,13 @@ def test_every_option_is_under_one_heading_of_help(rerank):
     for verb, command in commands():
         text = rerank(*verb.split(), "--help").out
         headings = [line for line in text.splitlines() if line[:1].strip() and line.endswith(":")]
-        known = ["Arguments:", "Options:", *(f"{name}:" for name in groups.ORDER if name)]
+        known = ["Arguments:", "Options:", *(f"{name}:" for name in frame.ORDER if name)]
         assert headings == [one for one in known if one in headings], verb
         for param in command.params:
             if param.param_type_name == "option":
-                assert groups.group_of(param) in groups.ORDER
+                assert group_of(param) in (*frame.ORDER, "Options")
                 declared = getattr(param, "rich_help_panel", None)
-                assert declared in (None, *groups.ORDER), (verb, param.opts, "an unknown heading")
+                assert declared in (None, *frame.ORDER), (verb, param.opts, "an unknown heading")
                 assert text.count(f" {param.opts[0]} ") >= 1, (verb, param.opts)
 
 

@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from rerank.cli.options import options_of
+from rerank.cli.parser import fields_of
 from rerank.core.errors import ConfigError
 from rerank.data.reading import Reading
 from rerank.learners.base import LEARNERS
 from rerank.training.config import TrainConfig, read_config
 from rerank.training.train import train
 
-OPTIONS = options_of(TrainConfig)
+OPTIONS = dict(fields_of(TrainConfig))
 # Values as they are typed, for keys whose type tells none.
 VALUES = {
     "data.features": "1",
@@ -50,8 +50,7 @@ def value_of(key):
 
 def flag_of(key):
     if key in OPTIONS:
-        info = OPTIONS[key].annotation.__metadata__[0]
-        return [info.default, *info.param_decls][0]  # typer takes the first spelling for a default
+        return OPTIONS[key].flags[0]
     return {"learner.name": "--learner", "grid.tau": "--grid"}[key]
 
 

@@ -13,7 +13,7 @@ from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
 from rerank.similarity.compare import list_similarity
-from rerank.similarity.matrices import filled
+from rerank.similarity.gram_matrices import filled
 
 NAMES = KERNELS.names()
 

@@ -8,7 +8,8 @@ from typing import get_args, get_origin
 
 import pytest
 
-from rerank.cli.options import options_of
+from rerank.cli.parser import fields_of, parameters_of
+from rerank.cli.validate import Validate
 from rerank.core.errors import ConfigError
 from rerank.data.reading import PER_PART, DataSection, Reading, ReadOptions
 from rerank.formats import FORMATS, load
@@ -17,8 +18,8 @@ from rerank.training.config import TrainConfig, read_config
 
 def test_every_option_is_a_yaml_key_and_a_flag():
     assert set(Reading.settings) <= set(DataSection.settings)
-    assert set(options_of(Reading)) == set(Reading.settings)
-    assert {f"data.{name}" for name in DataSection.settings} <= set(options_of(TrainConfig))
+    assert set(dict(fields_of(Reading))) == set(Reading.settings)
+    assert {f"data.{name}" for name in DataSection.settings} <= set(dict(fields_of(TrainConfig)))
 
 
 def test_options_of_one_part_exist_for_the_development_lists_as_well():
@@ -83,8 +84,9 @@ def test_one_path_may_replace_a_list_of_one(tmp_path):
 
 
 def test_choices_in_help_are_those_of_the_type():
+    options = {one.name: one for one in parameters_of(Validate)}
     for name, field in Reading.settings.items():
         choices = get_args(field.kind)
         if choices and isinstance(choices[0], str):
-            option = options_of(Reading)[name].annotation.__metadata__[0]
+            option = options[name]
             assert option.metavar == "|".join(choices)

@@ -19,7 +19,7 @@ from rerank.training.ablation import ablation
 from rerank.training.options import Plan
 from rerank.training.prepare import Setup, prepared_by
 from rerank.training.train import make_learner
-from rerank.transductive.cache.entries import digest_of_model
+from rerank.transductive.cache_entries import digest_of_model
 
 NAMES = ["a", "b", "c"]
 

@@ -16,7 +16,7 @@ from rerank.models.base import load_model
 from rerank.models.exchange import export_weights, import_svmtk, import_weights
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
-from rerank.similarity.items import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 HEADER = {
     "t": ("5", "kernel type"),

@@ -11,7 +11,7 @@ import sys
 import pytest
 from fuzz.children import HITS, command, import_everything, small_files
 
-from rerank.cli.common import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE
+from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE
 from rerank.core.errors import FormatError, RerankError
 from rerank.core.files.filesystem import named_lock
 from rerank.core.workers import parallel

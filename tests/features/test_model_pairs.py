@@ -13,7 +13,7 @@ from reference.metrics.structures import value_of_model
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.workers import parallel
-from rerank.features import model_pairs
+from rerank.features import models as model_pairs
 from rerank.features.consensus import consensus, consensus_features
 from rerank.metrics.base import parse
 

@@ -25,7 +25,7 @@ from rerank.learners.ranksvm import RankSVM
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.native.learners import _preference
-from rerank.similarity.items import item_gram
+from rerank.similarity.gram_matrices import item_gram
 from rerank.training.train import train
 
 EXACT = {"tolerance": 1e-9}

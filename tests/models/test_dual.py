@@ -12,7 +12,7 @@ from rerank.data.matrix import as_features
 from rerank.models import dual
 from rerank.models.base import load_model
 from rerank.models.dual import DualModel
-from rerank.similarity.vector_kernel import VectorKernel
+from rerank.similarity.vectors import VectorKernel
 
 KERNELS = [
     (VectorKernel("linear"), lambda a, b: a @ b),

@@ -17,7 +17,8 @@ from rerank.data.lists import CandidateLists
 from rerank.models import preference
 from rerank.models.base import load_model
 from rerank.models.preference import PreferenceModel
-from rerank.similarity.items import ItemKernel, item_gram
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.gram_matrices import item_gram
 
 TREES = ["(S (A a) (B b))", "(S (A a))", "", "(S (B b) (A (C a)))", "(S (A a) (B b))"]
 QUESTIONS = ["(Q who)", "(Q (W who))", "(Q who)", "(Q who)", "(Q who)"]

@@ -16,20 +16,19 @@ from small_judging import results as results_
 from small_pages import Page, experiment, folds_of, scored
 
 from rerank.core.figures import svg_of
+from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.evaluation.by_list import extremes, gains
 from rerank.evaluation.results import Run
 from rerank.report.page.cards import lists_section
+from rerank.report.page.curves import curves_section, oracles_section, weights_section
 from rerank.report.page.drawing import Pen
-from rerank.report.page.gain_histogram import sizes_section
+from rerank.report.page.gains import sizes_section
 from rerank.report.page.inline import GAIN, SERIES, SETTINGS, inlined
-from rerank.report.page.models import curves_section, weights_section
-from rerank.report.page.parts import Cell, ends, number
-from rerank.report.page.value_curves import oracles_section
-from rerank.report.page.view import View
+from rerank.report.page.parts import View, cells_of, ends, number
 
 
 def view(results):
-    return View(results, results, Pen())
+    return View(results, Pen())
 
 
 def words(candidate):
@@ -100,10 +99,10 @@ def test_oracles_are_drawn_by_k():
     by_k = {1: metrics["WER"], 2: metrics["oracle2.WER"], 3: metrics["oracle3.WER"]}
     (alt,) = Page(wer.svg).figures()
     assert alt.startswith("WER (lower is better) by K, first candidates of a list: first-best ")
-    for row in found.systems:
+    for row in found.runs:
         values = [f"{of.rows[row][100].value:.2f} at K = {k}" for k, of in by_k.items()]
         assert f"; {row} {', '.join(values)}" in alt
-    assert f"; oracle {', '.join(f'{by_k[1].info.oracle:.2f} at K = {k}' for k in by_k)}; " in alt
+    assert f"; oracle {', '.join(f'{by_k[1].oracle:.2f} at K = {k}' for k in by_k)}; " in alt
     assert [key.look for key in wer.keys] == [-1, -2, -3, 0, 1, 2]
     assert wer.title == "WER by K"
 
@@ -125,19 +124,19 @@ def test_lists_by_size_are_those_of_the_tests():
     results = experiment(("base", "a", "b", "c", "d", "e"), shares=(100,), metrics=("AP", "WER"))
     section = sizes_section(view(results))
     for table, figure, found in zip(section.tables, section.figures, results.metrics.values(), strict=True):
-        assert [row.name for row in table.rows] == ["a", "b", "c", "d", "e"]
-        assert len(table.heads) == 7
+        assert [row.cells[0] for row in table.rows] == ["a", "b", "c", "d", "e"]
+        assert len(table.columns) == 8
         for row in table.rows:
-            counts = [int(cell.text) for cell in row.cells]
-            pair = found.against(row.name, "base")
+            counts = row.cells[1:]
+            pair = found.against(row.cells[0], "base")
             assert (sum(counts[4:]), counts[3], sum(counts[:3])) == (pair.wins, pair.ties, pair.losses)
         assert len(figure.keys) == 3
         for key in figure.keys:
-            row = next(row for row in table.rows if row.name == key.name)
+            row = next(row for row in table.rows if row.cells[0] == key.name)
             said = [
-                f"{cell.text} with {head.text}"
-                for head, cell in zip(table.heads, row.cells, strict=True)
-                if cell.text != "0"
+                f"{n} with {column.head}"
+                for column, n in zip(table.columns[1:], row.cells[1:], strict=True)
+                if n
             ]
             assert f" {key.name} {', '.join(said)}" in Page(figure.svg).figures()[0]
     assert section.lead.endswith(" The 3 best of 5 systems are drawn.")
@@ -212,13 +211,11 @@ def test_numbers(value, plain, signed):
 def test_intervals_and_keys():
     assert ends((-1.0, 2.0), 1) == "−1.0 to 2.0"
     assert ends(None, 1) == "–"
-    assert [Cell("x", key).sorted_by for key in (None, float("nan"), 0.5, np.float64(2.0), 3)] == [
-        "",
-        "",
-        "0.5",
-        "2.0",
-        "3.0",
-    ]
+    columns = (Column("", ("name",), left=True), Column("", ("value",), lambda _: "x"))
+    values = (None, float("nan"), 0.5, np.float64(2.0), 3, (0.25, 1.0), "")
+    table = Sheet(columns, tuple(Row(("a", value)) for value in values))
+    keys = [cells_of(table, row)[0].key for row in table.rows]
+    assert keys == ["", "", "0.5", "2.0", "3.0", "0.25", ""]
 
 
 def test_the_best_and_the_baseline_are_drawn():

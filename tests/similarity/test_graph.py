@@ -13,9 +13,9 @@ from rerank import CandidateLists
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.core.workers import parallel
 from rerank.similarity import gram, nearest
+from rerank.similarity.axes import ListKernel
 from rerank.similarity.base import KERNELS
 from rerank.similarity.graph import nearest_in, neighbour_graph
-from rerank.similarity.shape import ListKernel
 
 NAMES = ("list", "angles", "angles-subspace", "bhattacharyya")
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
@@ -62,7 +62,7 @@ CASES = {
 def test_twin(name, case, monkeypatch):
     lists = made(**CASES[case])
     K = whole(lists, name)
-    monkeypatch.setattr("rerank.similarity.matrices._PAIRS", 3 * lists.n_lists)
+    monkeypatch.setattr("rerank.similarity.gram_matrices._PAIRS", 3 * lists.n_lists)
     for k in (1, 3, 20, lists.n_lists - 2, lists.n_lists - 1, 100, "all"):
         if k != "all" and k < 1:
             continue
@@ -96,7 +96,7 @@ def test_jobs_change_no_bit(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_nearest_nodes_of_other_lists(name, case, monkeypatch):
     nodes, others = made(**CASES[case]), made(7, n_lists=11, equal=2, d=CASES[case].get("d", 4))
-    monkeypatch.setattr("rerank.similarity.matrices._PAIRS", 2 * nodes.n_lists)
+    monkeypatch.setattr("rerank.similarity.gram_matrices._PAIRS", 2 * nodes.n_lists)
     for k in (1, 3, 100):
         places, values = nearest_in(nodes, others, kernel(name), k)
         K = whole(nodes, name, others).T

@@ -11,8 +11,15 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.models.describe_training import training_lines
 from rerank.training.train import fit
-from rerank.transductive.abstain import ALWAYS, NEVER, abstained, tuned_threshold
-from rerank.transductive.adaptation import Adaptation, ListRow, tau_b
+from rerank.transductive.adaptation import (
+    ALWAYS,
+    NEVER,
+    Adaptation,
+    ListRow,
+    abstained,
+    tau_b,
+    tuned_threshold,
+)
 
 QUICK = {"name": "rankboost", "rounds": 4}
 

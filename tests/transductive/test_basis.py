@@ -8,7 +8,7 @@ from rerank.core.errors import DataError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
 from rerank.learners.rankboost.rankboost import RankBoost
-from rerank.transductive.basis import Basis
+from rerank.transductive.space import Basis
 
 SETTINGS = [
     {},

@@ -11,9 +11,8 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.training.train import fit
-from rerank.transductive.basis import Basis
 from rerank.transductive.generation.projection import KernelFeatures, Projection
-from rerank.transductive.space import Points
+from rerank.transductive.space import Basis, Points
 from rerank.transductive.weighting.pairs import costs_of
 
 QUICK = {"name": "rankboost", "rounds": 5}

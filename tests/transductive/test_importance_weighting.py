@@ -10,8 +10,8 @@ from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
 from rerank.training.train import fit
-from rerank.transductive.basis import Basis
-from rerank.transductive.importance_weighting import ImportanceWeighting
+from rerank.transductive.importance import ImportanceWeighting
+from rerank.transductive.space import Basis
 from rerank.transductive.weighting.pairs import costs_of
 
 QUICK = {"name": "rankboost", "rounds": 6}

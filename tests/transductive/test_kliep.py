@@ -11,9 +11,9 @@ from rerank import CandidateLists, ConfigError, DataError
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.models.training import statistics_of
 from rerank.transductive.space import Points
-from rerank.transductive.weighting.arrays import importance_weights, weights_from_distances
-from rerank.transductive.weighting.differences import ListDifferences, PairGaussians, TrainingPairs
 from rerank.transductive.weighting.kliep import DistanceTable, fit_ratio, typical_distance
+from rerank.transductive.weighting.lists import importance_weights, weights_from_distances
+from rerank.transductive.weighting.pairs import ListDifferences, PairGaussians, TrainingPairs
 
 LENGTHS = (5, 1, 9, 3, 2)
 

@@ -5,7 +5,7 @@ import pytest
 from reference.kliep import em
 from scipy.optimize import minimize
 
-from rerank.transductive.weighting.mixture import TOLERANCE, fit_mixture
+from rerank.transductive.weighting.kliep import TOLERANCE, fit_mixture
 
 
 def log_likelihood(densities, y):

@@ -15,9 +15,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.models.stumps import StumpModel
-from rerank.transductive.labelled import single
-from rerank.transductive.pseudo_margin import PseudoMargin
-from rerank.transductive.unlabelled import PseudoPairs
+from rerank.transductive.lists import single
+from rerank.transductive.pseudo_margin import PseudoMargin, PseudoPairs
 
 BASES = [
     {},

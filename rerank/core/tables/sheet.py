@@ -66,6 +66,10 @@ class Column:
         Whether cells on paper follow those of the column before, in brackets.
     note : str
         An explanation, given if the column is shown.
+    help : str
+        The same for one who points at the head, on the page of results.
+    order : callable, optional
+        Returns the number by which the page sorts a cell; by default the cell's number or its first part.
     """
 
     head: str
@@ -79,6 +83,8 @@ class Column:
     better: int = 0
     bracketed: bool = False
     note: str = ""
+    help: str = ""
+    order: Callable[[Any], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,14 @@ class Row:
         Whether the row is a reference for the others, such as the oracle; references come first.
     stars : frozenset of str
         Names of the groups in which the row is significant; "" for columns without a group.
+    mark : str
+        What stands beside its name on the page of results.
     """
 
     cells: tuple[Any, ...]
     reference: bool = False
     stars: frozenset[str] = frozenset()
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -236,3 +245,50 @@ def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Seque
 
 def _six_figures(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) and value == value else plain(value)
+
+
+# Numbers of evaluations as cells: "-" if there is none.
+
+
+def value_text(value: float | None, digits: int) -> str:
+    """Return a value in so many decimals."""
+    return "-" if value is None or value != value else f"{value:z.{digits}f}"
+
+
+def interval_text(ci: tuple[float, float] | None, digits: int) -> str:
+    """Return an interval in one decimal less."""
+    if ci is None:
+        return "-"
+    low, high = (f"{end:z.{max(1, digits - 1)}f}" for end in ci)
+    if low.startswith("-"):
+        return f"{low} to {high}"
+    if digits < 3:  # a scale of 0 to 100
+        return f"{low}-{high}"
+    return f"{low.removeprefix('0')}-{high.removeprefix('0')}"
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value in three decimals."""
+    if p is None:
+        return "-"
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def signed_text(value: float | None, digits: int) -> str:
+    """Return a difference with its sign."""
+    return "-" if value is None or value != value else f"{value:+.{digits}f}"
+
+
+def signed_interval(ci: tuple[float, float] | None, digits: int) -> str:
+    """Return the interval of a difference."""
+    return "-" if ci is None else f"{ci[0]:+.{digits}f} to {ci[1]:+.{digits}f}"
+
+
+def lists_text(counts: tuple[int, int, int] | None) -> str:
+    """Return the lists won, tied and lost."""
+    return "-" if counts is None else "/".join(map(str, counts))
+
+
+def gap_text(gap: float | None) -> str:
+    """Return a share in percent."""
+    return "-" if gap is None else f"{100 * gap:z.0f}%"

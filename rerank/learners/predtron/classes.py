@@ -36,7 +36,7 @@ from rerank.models.dual import DualClassesModel, add_columns
 from rerank.native.learners import _predtron_classes, _predtron_sets, _predtron_tasks
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
-from rerank.similarity.vector_kernel import squared_norms
+from rerank.similarity.vectors import squared_norms
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ from rerank.native.data._matrix import Sum
 from rerank.native.learners import _predtron
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
-from rerank.similarity.vector_kernel import VectorKernel
+from rerank.similarity.vectors import VectorKernel
 
 
 @dataclass(frozen=True, eq=False)

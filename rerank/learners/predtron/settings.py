@@ -10,7 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.learners.base import Learner
 from rerank.learners.rounds import KEEP_HELP, Keep
-from rerank.similarity.vector_kernel import KernelName, VectorKernel
+from rerank.similarity.vectors import KernelName, VectorKernel
 
 TaskName = Literal["ranking", "binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
 GainName = Literal["exponential", "linear"]

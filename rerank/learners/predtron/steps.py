@@ -19,7 +19,7 @@ from rerank.learners.rounds import Rounds, restore, state_of, visit_orders
 from rerank.models.base import Model
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
-from rerank.similarity.vector_kernel import VectorKernel
+from rerank.similarity.vectors import VectorKernel
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.preference.solver import KernelRows, NotDefiniteError, PreferenceDual, Solution
 from rerank.models.preference import expansion, kernel_rows
 from rerank.native.learners import _preference
-from rerank.similarity.items import Items
+from rerank.similarity.expression import Items
 
 _PAIR_BYTES = 64  # of a pair in the columns below, and while they are made
 

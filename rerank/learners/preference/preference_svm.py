@@ -22,7 +22,7 @@ from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.preference import PreferenceModel, equal_items, tree_names
 from rerank.models.training import DataRecord, MinimumRecord
-from rerank.similarity.items import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 STEPS = tuple(10.0 ** (k / 2) for k in range(-4, 7))  # 0.01 to 1,000, two for each factor of ten
 _FOLDS = 5

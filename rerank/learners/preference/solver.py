@@ -34,7 +34,7 @@ from rerank.core.types import Floats, Index, Ints
 from rerank.learners.deterministic import deterministic_dot
 from rerank.models.preference import kernel_rows
 from rerank.native.learners import _preference
-from rerank.similarity.items import Items
+from rerank.similarity.expression import Items
 
 
 class KernelRows:

@@ -16,9 +16,9 @@ from rerank.models.base import Model
 from rerank.models.fragments.search import Search
 from rerank.models.fragments.spaces import Part, PartialTrees, Space, SubsetTrees, SupportTrees
 from rerank.models.preference import PreferenceModel
-from rerank.similarity.items.parsing import Leaf, Product, Sum
-from rerank.similarity.items.trees import OnTrees
-from rerank.similarity.trees import TreeFunction, TreeSet
+from rerank.similarity.grammar import Leaf, Product, Sum
+from rerank.similarity.tree_kernels import OnTrees, TreeFunction
+from rerank.similarity.tree_sets import TreeSet
 
 MOST_WORK = 30_000_000  # rows: about ten seconds
 

@@ -7,7 +7,7 @@ is the sum over the occurrences of f in t of a product over the nodes of f:
 - partial trees: sqrt(mu) decay for each node without children in f, sqrt(mu) decay^g for one with children, g
   the tree's children that are left out between the first and the last of them.
 
-Proof: the recursions of delta(u, v) (similarity.trees.functions) multiply out to the sum over the fragments
+Proof: the recursions of delta(u, v) (similarity.tree_kernels) multiply out to the sum over the fragments
 that u and v share of these products for u and for v.
 
 A fragment grows from its root in preorder, so that each is reached in one way: the new node hangs below the
@@ -28,7 +28,7 @@ from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of, places_of
-from rerank.similarity.trees.interning import Nodes, TreeSet
+from rerank.similarity.tree_sets import Nodes, TreeSet
 
 Part = list[Any]  # a node of a fragment: its symbol, then a list of its children
 NOISE = 1e-12  # of the sum of magnitudes: a smaller sum is the rounding error of 0

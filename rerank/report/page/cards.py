@@ -15,8 +15,7 @@ from rerank.evaluation.results import FIRST_BEST, MetricResults, Part
 from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.predictions import ranking, trec_ranking
-from rerank.report.page.parts import Candidate, Cards, Choice, ListCard, Piece, Section, number
-from rerank.report.page.view import View, label
+from rerank.report.page.parts import Candidate, Cards, Choice, ListCard, Piece, Section, View, label, number
 
 MOST = 10  # lists that gained, and lists that lost
 _SYSTEMS = 2  # whose lists are shown

@@ -17,16 +17,18 @@ from rerank.core.errors import printable
 from rerank.core.text import count
 from rerank.evaluation.judged import Judged
 from rerank.report.page.cards import lists_section
-from rerank.report.page.curves import depth_section, recall_section
+from rerank.report.page.curves import (
+    curves_section,
+    depth_section,
+    oracles_section,
+    recall_section,
+    shares_section,
+    weights_section,
+)
 from rerank.report.page.drawing import Pen
-from rerank.report.page.gain_histogram import sizes_section
-from rerank.report.page.gain_plots import bins_section, differences_section
-from rerank.report.page.models import curves_section, weights_section
-from rerank.report.page.multi_dataset import sets_section
-from rerank.report.page.parts import Set
-from rerank.report.page.scores import results_section
-from rerank.report.page.value_curves import oracles_section, shares_section
-from rerank.report.page.view import View, label
+from rerank.report.page.gains import bins_section, differences_section, sizes_section
+from rerank.report.page.parts import Set, View, cells_of, label
+from rerank.report.page.results import results_section, sets_section
 
 _SECTIONS = (
     results_section,
@@ -120,7 +122,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(markers=_MARKERS, dashes=_DASHES)
+    environment.globals.update(markers=_MARKERS, dashes=_DASHES, cells_of=cells_of)
     return environment
 
 

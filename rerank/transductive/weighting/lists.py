@@ -17,6 +17,7 @@ Duh: Learning to rank with partially-labeled data. PhD thesis, University of Was
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,16 +26,25 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
-from rerank.core.types import Floats
+from rerank.core.types import ArrayLike, Floats
+from rerank.data.arrays import real_array
 from rerank.data.lists import CandidateLists
 from rerank.models.training import statistics_of
 from rerank.similarity.base import KERNELS, Kernel, note_tied
-from rerank.similarity.matrices import filled
-from rerank.transductive.weighting.arrays import weights_from_distances
-from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS
-from rerank.transductive.weighting.mixture import fit_mixture
+from rerank.similarity.gram_matrices import filled
+from rerank.transductive.weighting.kliep import (
+    CENTRES,
+    FOLDS,
+    WIDTHS,
+    DistanceTable,
+    Ratio,
+    fit_mixture,
+    fit_ratio,
+    typical_distance,
+)
 
 _SAME = 1e-12  # squared distances below it are rounding errors of a similarity of 1
+_ROUNDING = 1e-6  # of the mean of the weights, which is 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,15 +179,7 @@ class ListWeighting(Settings):
             found = weights_from_distances(training, test, **chosen, apart=True)
         except (ConfigError, DataError) as error:
             raise type(error)(f"{source}: {error}") from None
-        ratio = found.ratio
-        return found.weights, {
-            "width": ratio.width,
-            "held_out": ratio.best_held_out,
-            "likelihood": ratio.log_likelihood,
-            "active": float(ratio.active),
-            "violation": ratio.violation,
-            "unlike": 0.0,
-        }
+        return found.weights, found.ratio.figures() | {"unlike": 0.0}
 
 
 def _squared(similarities: Floats) -> Floats:
@@ -203,3 +205,150 @@ def _by_kernel(similar: Floats, tests: Floats) -> tuple[Floats, dict[str, float]
         "violation": found.violation,
         "unlike": float(np.count_nonzero(~covered)),
     }
+
+
+@dataclass(frozen=True, eq=False)
+class ImportanceWeights:
+    """Weights of training samples.
+
+    Attributes
+    ----------
+    weights
+        float64 (n), of mean 1.
+    ratio
+        The ratio of densities that they are the values of.
+    """
+
+    weights: Floats
+    ratio: Ratio
+
+
+def weights_from_distances(
+    training: ArrayLike,
+    test: ArrayLike,
+    *,
+    widths: Sequence[float] = WIDTHS,
+    folds: int = FOLDS,
+    seed: int = 0,
+    apart: bool = False,
+) -> ImportanceWeights:
+    """Return KLIEP's weights of training samples from squared distances to centres.
+
+    Of a kernel k of items or lists they are k(x, x) + k(c, c) - 2 k(x, c).
+
+    Parameters
+    ----------
+    training, test
+        Squared distances of training and test samples to the centres, (n, n_centres) and (n_test, n_centres).
+        The centres are usually test samples, up to 100 of them.
+    widths
+        Widths of the Gaussians to choose from, in units of the median distance of test samples from centres.
+    folds
+        Parts of the test samples, each of which is left out once.
+    seed
+        Divides the samples into parts.
+    apart
+        Leave out the centres at samples that are left out, see ``fit_ratio``.
+
+    Raises
+    ------
+    DataError
+        If distances are not finite or negative, shapes do not fit, every test sample is at every centre, or
+        the width is so small that Gaussians are lost in rounding.
+    ConfigError
+        If there is no width, one is not above 0, or there are fewer than 2 folds.
+
+    Examples
+    --------
+    >>> from rerank.transductive.weighting.lists import weights_from_distances
+    >>> found = weights_from_distances([[9.0, 4.0], [0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
+    >>> [round(float(w), 2) for w in found.weights]
+    [0.0, 1.5, 1.5]
+    """
+    form = "(n, n_centres)", "that are negative or not finite", 0.0
+    tables = [_matrix(training, "training distances", *form), _matrix(test, "test distances", *form)]
+    if tables[0].shape[1] != tables[1].shape[1]:
+        found = " and ".join(str(table.shape[1]) for table in tables)
+        raise DataError(f"KLIEP: found distances to {found} centres, expected the same centres")
+    if not len(widths) or not all(0 < width < np.inf for width in widths):
+        raise ConfigError(f"KLIEP: found widths {list(widths)}, expected numbers above 0")
+    if folds < 2:
+        raise ConfigError(f"KLIEP: found {folds} folds, expected 2 or more")
+    unit = typical_distance(tables[1])
+    if unit == 0.0:
+        raise DataError("KLIEP: every test sample is at every centre, so that no width is right")
+    samples = DistanceTable(tables[0])
+    rng = np.random.default_rng(seed)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        tried = unit * np.array(widths, dtype=np.float64)
+        ratio = fit_ratio(samples, tables[1], tried, folds, rng, apart=apart)
+        weights = samples.weights(ratio.width, ratio.log_factors)
+        exact = abs(weights.mean() - 1.0) < _ROUNDING
+    if not exact:
+        found = f"found the width {ratio.width / unit:g}, at which Gaussians are lost in rounding"
+        raise DataError(f"KLIEP: {found}; expected larger widths")
+    return ImportanceWeights(weights, ratio)
+
+
+def importance_weights(
+    training: ArrayLike,
+    test: ArrayLike,
+    *,
+    centres: int = CENTRES,
+    widths: Sequence[float] = WIDTHS,
+    folds: int = FOLDS,
+    seed: int = 0,
+) -> ImportanceWeights:
+    """Return KLIEP's weights of training samples: large where test samples are denser than training samples.
+
+    Parameters
+    ----------
+    training, test
+        Vectors, such as differences of the features of two items, (n, d) and (n_test, d).
+    centres
+        So many test samples, drawn without replacement, are centres of Gaussians.
+    widths, folds, seed
+        See ``weights_from_distances``.
+
+    Raises
+    ------
+    DataError
+        If vectors are not finite, shapes do not fit, or all test vectors are equal.
+    ConfigError
+        If a setting is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rerank.transductive.weighting.lists import importance_weights
+    >>> rng = np.random.default_rng(0)
+    >>> training, test = rng.normal(0, 1, (500, 1)), rng.normal(0.5, 0.5, (200, 1))
+    >>> weights = importance_weights(training, test).weights
+    >>> round(float(weights.mean()), 6), bool(weights[training[:, 0] > 0].mean() > 1)
+    (1.0, True)
+    """
+    form = "(n, d)", "with values that are not finite"
+    x, t = _matrix(training, "training samples", *form), _matrix(test, "test samples", *form)
+    x, t = np.ascontiguousarray(x), np.ascontiguousarray(t)
+    if x.shape[1] != t.shape[1]:
+        raise DataError(f"KLIEP: found vectors of {x.shape[1]} and {t.shape[1]} numbers, expected one length")
+    if centres < 1:
+        raise ConfigError(f"KLIEP: found {centres} centres, expected 1 or more")
+    rng = np.random.default_rng(seed)
+    around = t[rng.choice(len(t), min(centres, len(t)), replace=False)]
+    memory.require(24 * len(x) * len(around), f"distances of {len(x):,} samples to {len(around)} centres")
+    from scipy.spatial.distance import cdist
+
+    with np.errstate(over="ignore"):
+        tables = [cdist(some, around, "sqeuclidean") for some in (x, t)]
+    return weights_from_distances(*tables, widths=widths, folds=folds, seed=seed)
+
+
+def _matrix(values: ArrayLike, what: str, expected: str, fault: str, least: float = -np.inf) -> Floats:
+    """The values as a checked matrix; the rest is for the error."""
+    found = real_array(values, f"KLIEP: {what}").astype(np.float64, copy=False)
+    if found.ndim != 2 or 0 in found.shape:
+        raise DataError(f"KLIEP: found {what} of shape {found.shape}, expected {expected}")
+    if not (np.isfinite(found) & (found >= least)).all():
+        raise DataError(f"KLIEP: found {what} {fault}")
+    return found

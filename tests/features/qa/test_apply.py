@@ -11,8 +11,7 @@ import pytest
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.features.qa.apply import first_items, qa_features
-from rerank.features.qa.settings import QASettings
+from rerank.features.qa.features import QASettings, first_items, qa_features
 
 QUESTIONS = ["Who_WP feeds_VBZ the_DT dogs_NNS ?_.", "Where_WRB is_VBZ Rome_NNP ?_."]
 PASSAGES = [

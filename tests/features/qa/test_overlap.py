@@ -7,9 +7,8 @@ import math
 import numpy as np
 from reference import qa as slow
 
-from rerank.features.qa.linking import Analysis, analysed, links
-from rerank.features.qa.overlap import NAMES, common_subsequence, overlaps
-from rerank.features.qa.tokens import Tokens
+from rerank.features.qa.text import Tokens
+from rerank.features.qa.trees import NAMES, Analysis, analysed, common_subsequence, links, overlaps
 
 
 def lowered(form: str, tag: str | None) -> str:

@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from rerank.core.errors import ConfigError
-from rerank.features.qa.chunks import KINDS
-from rerank.features.qa.tagging import C5, PENN, HanTa, penn_tag, stemmer
+from rerank.features.qa.text import C5, KINDS, PENN, HanTa, penn_tag, stemmer
 
 KNOWN = {*KINDS, "CC", "RP", "UH", "-LRB-", "-RRB-", ":", "''"}
 

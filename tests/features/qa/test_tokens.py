@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rerank.core.errors import DataError
-from rerank.features.qa.tokens import is_content, is_word, split_tags, tokenise
+from rerank.features.qa.text import is_content, is_word, split_tags, tokenise
 
 
 @pytest.mark.parametrize(

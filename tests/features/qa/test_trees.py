@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from rerank.data.columns.forests import Forest
-from rerank.features.qa.chunks import chunks
-from rerank.features.qa.linking import analysed, links
-from rerank.features.qa.tagging import stemmer
-from rerank.features.qa.tokens import Tokens
-from rerank.features.qa.trees import box_tree, chunk_tree
+from rerank.features.qa.text import Tokens, chunks, stemmer
+from rerank.features.qa.trees import analysed, box_tree, chunk_tree, links
 
 
 def test_phrases_are_runs_of_tags_of_a_kind() -> None:

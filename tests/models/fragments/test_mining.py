@@ -10,7 +10,8 @@ from reference.fragments import bare, plain, weights_of
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.forests import Forest
 from rerank.models.fragments import heaviest_fragments, search
-from rerank.similarity.trees import TreeFunction, TreeSet
+from rerank.similarity.tree_kernels import TreeFunction
+from rerank.similarity.tree_sets import TreeSet
 
 SETTINGS = [
     {"name": "st"},

@@ -17,7 +17,7 @@ from rerank.models.describe import model_lines, model_record
 from rerank.models.fragments import HeavyFragments, ModelFragments, has_fragments, model_fragments
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
-from rerank.similarity.items import ItemKernel
+from rerank.similarity.expression import ItemKernel
 
 TREES = ["(S (NP a) (VP b))", "(S (NP b) (VP b))", "", "(S (NP (NP a) c))", "(S (NP a) (VP b))"]
 QUESTIONS = ["(Q who)", "(Q (W what))", "(Q what)", "", "(Q who)"]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.core.errors import ConfigError
-from rerank.similarity.items.base import ITEM_KERNELS
-from rerank.similarity.items.expression import ItemKernel
-from rerank.similarity.items.parsing import Leaf, Product, Sum
+from rerank.similarity.base import ITEM_KERNELS
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.grammar import Leaf, Product, Sum
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from rerank.core.errors import DataError, RerankError
 from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.data.matrix import Dense
 from rerank.similarity import spectrum
-from rerank.similarity.items import ItemKernel, item_gram
-from rerank.similarity.items.trees import PreparedTrees
-from rerank.similarity.matrices import filled
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.gram_matrices import filled, item_gram
+from rerank.similarity.tree_kernels import PreparedTrees
 
 TREES = [
     "",

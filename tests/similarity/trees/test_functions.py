@@ -11,7 +11,9 @@ from reference import tree_kernels, trees
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.similarity.trees import TreeFunction, TreeSet, interning, sweeps
+from rerank.similarity import tree_sets
+from rerank.similarity.tree_kernels import TreeFunction
+from rerank.similarity.tree_sets import TreeSet
 
 NAMES = ["st", "sst", "sst-leaves", "ptk", "bow"]
 SETTINGS = [
@@ -143,9 +145,9 @@ def test_a_value_has_the_same_bits_in_any_company(settings, monkeypatch):
     others, again = TreeSet.of(forest_of(some_trees(9, 6)), forest_of([found[i] for i in order]))
     assert np.array_equal(function.matrix(again, again), whole[np.ix_(order, order)])
     assert function.matrix(others, again).shape == (9, 40)
-    monkeypatch.setattr(interning, "NODES_OF_A_PART", 30)
-    monkeypatch.setattr(sweeps, "_TABLE", 1)
-    monkeypatch.setattr(sweeps, "LARGE_TABLE", 20)
+    monkeypatch.setattr(tree_sets, "NODES_OF_A_PART", 30)
+    monkeypatch.setattr(tree_sets, "_TABLE", 1)
+    monkeypatch.setattr(tree_sets, "LARGE_TABLE", 20)
     (small,) = TreeSet.of(forest_of(found))
     assert np.array_equal(function.matrix(small, small), whole)
     with ThreadPoolExecutor(4) as pool:

@@ -8,7 +8,7 @@ from reference.make import LAYOUTS
 from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
 from rerank.similarity import gram
-from rerank.transductive.cache.descriptors import Descriptors, described, joined
+from rerank.transductive.cache_entries import Descriptors, described, joined
 
 
 def all_of(lists):

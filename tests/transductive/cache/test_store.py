@@ -15,7 +15,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.workers import parallel
 from rerank.similarity import gram
 from rerank.training.train import fit
-from rerank.transductive.cache.store import standardised
+from rerank.transductive.cache import standardised
 
 QUICK = {"name": "rankboost", "rounds": 4}
 

@@ -14,7 +14,7 @@ from rerank.learners.discriminants import discriminant_vectors
 from rerank.models.base import load_model
 from rerank.models.describe import model_lines, model_record
 from rerank.training.train import fit
-from rerank.transductive.generation.model import GeneratedModel
+from rerank.transductive.generation.fg import GeneratedModel
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points
 

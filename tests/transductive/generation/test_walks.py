@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference import kernel_pca
 
-from rerank.transductive.generation.walks import extended, lazy_walk, walked
+from rerank.transductive.generation.item_kernels import extended, lazy_walk, walked
 
 
 def squared(X, Y):

@@ -7,7 +7,7 @@ import pytest
 from reference import consensus as slow
 
 from rerank.core.errors import ConfigError, DataError, RerankError
-from rerank.transductive.propagation.consensus import EXACT, RULES, merged
+from rerank.transductive.propagation.nearest_rankers import EXACT, RULES, merged
 
 
 def rankings(rng, k, n, levels):

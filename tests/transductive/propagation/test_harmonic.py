@@ -13,7 +13,7 @@ from rerank import CandidateLists
 from rerank.core.errors import DataError, RerankError
 from rerank.similarity.base import KERNELS
 from rerank.similarity.graph import neighbour_graph
-from rerank.transductive.propagation import walks
+from rerank.transductive.propagation import harmonic as walks
 from rerank.transductive.propagation.harmonic import harmonic
 
 

@@ -16,7 +16,7 @@ from rerank.models.describe_training import training_lines
 from rerank.models.embedded_model import packed_model
 from rerank.models.linear import LinearModel
 from rerank.training.train import fit
-from rerank.transductive.propagation.model import PropagationModel
+from rerank.transductive.propagation.propagate import PropagationModel
 
 
 def method(**settings):

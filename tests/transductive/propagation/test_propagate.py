@@ -16,7 +16,7 @@ from rerank.metrics.base import parse
 from rerank.models.importance import standardised_weights
 from rerank.models.linear import LinearModel
 from rerank.training.train import fit
-from rerank.transductive.propagation.nodes import merge_sets
+from rerank.transductive.propagation.ranked import merge_sets
 
 METHODS = [
     {},

@@ -16,7 +16,7 @@ from rerank.core.errors import DataError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
-from rerank.transductive.propagation.rankers import list_rankers, normalised, ranker_of, why_no_rankers
+from rerank.transductive.propagation.settings import list_rankers, normalised, ranker_of, why_no_rankers
 
 NAN = np.nan
 QUICK = {

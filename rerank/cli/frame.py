@@ -1,0 +1,248 @@
+"""What verbs share: their options and outputs, exit codes, messages, and errors in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+from rerank.cli.hints import file_hint
+from rerank.cli.messages import inform as inform
+from rerank.cli.messages import interruption, say, set_quiet, showing
+from rerank.core.errors import ConfigError, RerankError, visible
+from rerank.core.files.read import inputs_opened_once
+from rerank.core.progress import Tracker, step
+from rerank.core.settings import Settings, setting
+from rerank.core.tables.data import guarding
+from rerank.core.tables.display import FORMS
+
+if TYPE_CHECKING:
+    from rerank.core.tables.sheet import Sheet
+    from rerank.data.reading import Reading
+
+EXIT_NO = 1
+EXIT_USAGE = 2
+EXIT_CRASH = 70
+EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141
+
+# Headings of ``--help``, which has them in this order; options that declare none are under "Options".
+FIRST, LISTS, CHOICE, TESTS = "", "Training lists", "Choice and tuning", "Tests"
+OUTPUTS, RUNNING, READING = "Further outputs", "Running", "Reading"
+ORDER = (FIRST, LISTS, CHOICE, TESTS, OUTPUTS, RUNNING, READING)
+
+V = TypeVar("V", bound="Verb")
+
+
+class Verb(Settings):
+    """The arguments and options of a verb: those declared, and those of the settings that it takes.
+
+    Attributes
+    ----------
+    reads : bool
+        Whether it has the options of reading, which it gets as ``reading``.
+    configures : type of Settings, optional
+        Settings whose options it has; it gets what was typed as ``typed``, by dotted key.
+    judges : tuple of str, optional
+        If not None, it has the options of judging, but for these; it gets what was typed as ``judging``.
+    """
+
+    reads: ClassVar[bool] = False
+    configures: ClassVar[type[Settings] | None] = None
+    judges: ClassVar[tuple[str, ...] | None] = None
+    reading: ClassVar[Reading]
+    typed: ClassVar[dict[str, Any]]
+    judging: ClassVar[dict[str, Any]]
+
+    quiet: bool = setting(
+        False, "print errors only: no notes, progress or summary", flags=("--quiet", "-q"), group=RUNNING
+    )
+
+
+class Printed(Settings):
+    """The form of what is printed."""
+
+    as_: str = setting(
+        "text",
+        "form of the output: for people, for programs (json, csv), for papers (markdown, latex)",
+        metavar="|".join(FORMS),
+        key="as",
+    )
+
+    def check_values(self) -> None:
+        """Raise ConfigError if the form is unknown."""
+        super().check_values()
+        if self.as_ not in FORMS:
+            from rerank.core.registry import did_you_mean
+
+            raise ConfigError(f"--as: unknown form {self.as_!r}; {did_you_mean(self.as_, FORMS)}")
+
+
+def _jobs() -> Any:
+    text = "workers, 1 unless given; 0 = one per core"
+    return setting(None, text, flags=("--jobs", "-j"), metavar="N", group=RUNNING)
+
+
+class Jobs(Settings):
+    """Workers of this machine."""
+
+    jobs: int | None = _jobs()
+
+
+class Workers(Settings):
+    """Workers of this machine or of a cluster."""
+
+    jobs: int | None = _jobs()
+    cluster: str | None = setting(
+        None,
+        "workers of a Dask cluster, in place of --jobs; see 'rerank help configuration'",
+        metavar="tcp://HOST:PORT",
+        group=RUNNING,
+    )
+
+
+class Writes(Settings):
+    """The format of lists that are written."""
+
+    to: str | None = setting(
+        None, "format to write; default: by the name of OUT", flags=("--to", "-t"), metavar="NAME"
+    )
+
+
+class Guarded(Settings):
+    """How CSV and TSV are written; every verb with an output has this."""
+
+    guard_cells: bool = setting(
+        False,
+        "CSV and TSV for spreadsheet programs: an apostrophe before what they would take for a formula",
+        group=OUTPUTS,
+        envvar="RERANK_GUARD_CELLS",
+    )
+
+
+class VerbGroup(NamedTuple):
+    """Verbs that are given after one name."""
+
+    help: str
+    verbs: dict[str, Callable[[Any], int | None]]
+
+
+# What a verb does -> its options.
+OPTIONS: dict[Callable[..., Any], type[Verb]] = {}
+
+
+def verb(
+    options: type[V],
+) -> Callable[[Callable[[V], int | None]], Callable[[V], int | None]]:
+    """Return a decorator that declares what a verb does, and its options.
+
+    The function returns the exit code, None = 0. Its docstring is the help of the verb.
+    """
+
+    def declare(function: Callable[[V], int | None]) -> Callable[[V], int | None]:
+        OPTIONS[function] = options
+        return function
+
+    return declare
+
+
+def run(function: Callable[[Any], int | None], typed: dict[str, dict[str, Any]]) -> int:
+    """Run a verb: --quiet, one line for an error, no traceback; return the exit code.
+
+    Parameters
+    ----------
+    function : what the verb does.
+    typed : what was typed: the verb's own options ("own") and those of "reading", "typed" and "judging".
+    """
+    own, options = typed["own"], OPTIONS[function]
+    if own.get("quiet"):
+        set_quiet(True)
+    tracker = Tracker()
+    try:
+        with (
+            inputs_opened_once(),
+            showing() as tracker,
+            step(function.__name__.strip("_").replace("_", "-")),
+            guarding(bool(own.pop("guard_cells", False))),
+        ):
+            given = options(**own)
+            vars(given).update(typed)
+            if options.reads:
+                from rerank.data.reading import Reading
+
+                vars(given)["reading"] = Reading(**typed["reading"])
+            code = function(given)
+        sys.stdout.flush()
+    except RerankError as error:
+        known = dict.fromkeys(options.settings) | {**typed["typed"], **own}
+        say(f"{error}{file_hint(function.__name__, known)}")
+        return EXIT_USAGE
+    except OSError as error:  # files have errors of their own: this one is about standard output
+        return output_error(error)
+    except MemoryError as error:
+        say(": ".join(filter(None, ("out of memory", str(error)))))
+        return EXIT_USAGE
+    except KeyboardInterrupt as end:
+        say(interruption(tracker, str(end)))
+        return EXIT_INTERRUPTED
+    return code or 0
+
+
+def output_error(error: OSError) -> int:
+    """Report why writing to standard output failed, unless a pipe was closed; return the exit code.
+
+    Buffered output is discarded: a second error at exit would be noise. An error that names a file or has no
+    number is not about standard output and is raised again.
+    """
+    from rerank.core.errors import os_error
+    from rerank.core.files.write import STDOUT
+
+    if error.errno is None or error.filename is not None:
+        raise error
+    closed = isinstance(error, BrokenPipeError)
+    if not closed:
+        say(str(os_error(STDOUT, error)))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_PIPE if closed else EXIT_USAGE
+
+
+def write(
+    form: str,
+    text: Callable[[], Sequence[str] | None],
+    record: Callable[[], Any],
+    sheets: Callable[[], Sequence[Sheet]],
+    *,
+    data: Callable[[], Sheet] | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Print a result in a form.
+
+    Parameters
+    ----------
+    form : str
+    text : callable
+        Returns lines, or prints them and returns None.
+    record : callable
+        Returns plain values for JSON.
+    sheets : callable
+        Returns the tables for Markdown and LaTeX.
+    data : callable, optional
+        Returns the table for CSV, by default the first of ``sheets``.
+    notes : sequence of str
+        On all tables.
+    """
+    if form == "text":
+        lines = text()
+        sys.stdout.writelines(f"{visible(line)}\n" for line in lines or ())
+        return
+    from rerank.core.files.write import write_lines
+    from rerank.core.tables.data import to_json
+    from rerank.core.tables.display import sheets_text
+
+    if form == "json":
+        content = to_json(record())
+    else:
+        parts = [data()] if form == "csv" and data is not None else sheets()
+        content = sheets_text(parts, form, notes)
+    write_lines("-", [content.removesuffix("\n")])

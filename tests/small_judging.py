@@ -29,10 +29,10 @@ def part_of(name, lists, metrics, **settings):
     return Part.of(name, lists, Judging.by(metrics, **settings))
 
 
-def results(name, parts, runs, baseline=None, **settings):
+def results(name, parts, runs, baseline=None, notes=(), **settings):
     """An experiment over folds; systems are tested only if there is a baseline."""
     judging = Judging.by(None, baseline=baseline, **settings)
-    return judge(parts, runs, judging, name=name, tested=baseline is not None)
+    return judge(parts, runs, judging, name=name, notes=notes, tested=baseline is not None)
 
 
 def of_systems(lists, systems, metrics, *, name=None, **settings):

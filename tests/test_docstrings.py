@@ -13,9 +13,7 @@ FUNCTIONS = [
     name
     for name in rerank.__all__
     if inspect.isfunction(getattr(rerank, name))
-    and not name.endswith(("_files", "_from", "_of"))
-    and name not in {"ablation", "default_metrics", "fit"}
-    and name not in {"make_learner", "read_experiment", "read_run"}
+    and name not in {"fit", "learner_of", "make_learner", "train_files", "train_from"}
 ]
 CLASSES = [name for name in rerank.__all__ if inspect.isclass(getattr(rerank, name))]
 

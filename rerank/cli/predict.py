@@ -12,6 +12,7 @@ class Predict(Workers, Verb):
     """Options of ``rerank predict``."""
 
     reads: ClassVar = True
+    renamed: ClassVar = {"cheating": "allow_oracle"}
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "lists to score; - is standard input", argument=True, metavar="DATA")
@@ -27,30 +28,29 @@ class Predict(Workers, Verb):
     tag: str | None = setting(None, "name of the run (--as run) [rerank]", metavar="NAME")
     keep_margin: str | None = setting(
         None,
-        "keep margin, in place of the model's: the first-best stays unless another item leads by more than M",
+        "in place of the model's: the first-best stays unless another item leads by more than M",
         metavar="M|none",
     )
     transductive_report: str | None = setting(
-        None, "write a report on each list (transductive models, TSV)", metavar="FILE", group=OUTPUTS
+        None, "write what a transductive model did to each list (TSV)", metavar="FILE", group=OUTPUTS
     )
-    cheating: bool = setting(False, "allow oracle models, which use the test labels")
+    allow_oracle: bool = setting(False, "allow oracle models, which use the test labels")
     cache: str | None = setting(
         None,
-        "cache of per-list rankers (transductive models): store each ranker, and reuse it for the same list",
+        "store the ranker that a transductive model makes for each list, and use it again for the same list",
         metavar="DIR",
         group=RUNNING,
     )
     cache_nearest: int | None = setting(
         None,
-        "reuse the rankers of the K nearest cached lists instead of training",
+        "make no ranker: rank new lists by those of the K stored lists that are most like them",
         metavar="K",
         ge=1,
         group=RUNNING,
     )
     cache_by: str | None = setting(
         None,
-        "how to find the nearest lists: by their principal axes, or by histograms of their "
-        "features [list-kernel]",
+        "how lists are compared: by their principal axes, or by their features' distributions [list-kernel]",
         metavar="list-kernel|histogram",
         group=RUNNING,
     )
@@ -74,7 +74,7 @@ def predict(given: Predict) -> None:
         tag=given.tag,
         keep_margin=given.keep_margin,
         transductive_report=given.transductive_report,
-        cheating=given.cheating,
+        allow_oracle=given.allow_oracle,
         cache=given.cache,
         cache_nearest=given.cache_nearest,
         cache_by=given.cache_by,
@@ -82,10 +82,10 @@ def predict(given: Predict) -> None:
         cluster=given.cluster,
         reading=given.reading,
     )
-    if given.cheating:
-        from rerank.models.base import CHEATS
+    if given.allow_oracle:
+        from rerank.models.base import USES_TEST_LABELS
 
-        inform(CHEATS)
+        inform(USES_TEST_LABELS)
     if found.adaptation is not None:
         from rerank.transductive.adaptation import adaptation_line
 

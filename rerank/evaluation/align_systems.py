@@ -14,7 +14,6 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.read import read_head, shown
-from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
     from rerank.formats.scores import Scored
     from rerank.formats.trec.qrels import Judgements
 
-MISSING_LISTS = ("any", "zero", "skip")
 FIRST_BEST = "first-best"
 # Scores that a system lacks of items of lists of which it has others, and what a note says of each policy.
-# A list of which it has none is for MISSING_LISTS whatever the policy is: one value for all would choose the
-# first item.
+# A list of which it has none is for ``missing_lists``, whatever the policy is: one value for all would choose
+# the first item.
 MISSING_SCORES = {
     "error": "",
     "nan": "not returned by this system",
@@ -132,11 +130,10 @@ class SystemPool:
         Raises
         ------
         ConfigError
-            If a metric has no value for these systems, or ``missing_lists`` is unknown or would not be used.
+            If a metric has no value for these systems, or ``missing_lists`` would not be used.
         DataError
             If ids do not fit, or a score is missing and that is an error.
         """
-        _check_missing_lists(missing_lists)
         if self.qrels is not None and self.missing is not None:
             why = f"documents that a run does not return have no rank by {self.qrels.source}"
             raise ConfigError(f"missing (--missing) is not used: {why}")
@@ -237,11 +234,6 @@ def _with_missing(
             values = np.where(gone, list_means(values, np.isnan(values), lists.offsets, np.nan), values)
         out[name] = values
     return out, changed
-
-
-def _check_missing_lists(given: str | None) -> None:
-    if given is not None and given not in MISSING_LISTS:
-        raise ConfigError(f"unknown missing_lists {given!r}; {did_you_mean(given, MISSING_LISTS)}")
 
 
 def _worth(lists: CandidateLists, metrics: Sequence[str] | None) -> str:

@@ -12,8 +12,7 @@ import numpy as np
 
 from rerank.core.tables.data import columns_of
 from rerank.core.tables.display import Display
-from rerank.core.tables.numbers import value_text
-from rerank.core.tables.sheet import Column, Group, Row, Sheet
+from rerank.core.tables.sheet import Column, Group, Row, Sheet, value_text
 from rerank.core.types import Floats, Index
 from rerank.data.first_best import first_largest
 from rerank.data.lists import CandidateLists

@@ -273,6 +273,16 @@ def evaluate_files(
     settings : of ``Judging``. The baseline need not be among ``paths``; "first-best" is the first stage, as
         None is if the lists have one. ``missing_lists`` is as for ``compare``; the first stage is one of the
         systems.
+
+    Returns
+    -------
+    Judged
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, a metric or the baseline is unknown, or scores and lists do not
+        belong together.
     """
     judging = Judging.by(metrics, **settings)
     outputs = {} if per_list is None else {"--per-list": per_list}
@@ -308,6 +318,15 @@ def compare_files(
     ----------
     data, paths, metrics, reading : as for ``evaluate_files``.
     settings : of ``Judging``, but without a baseline.
+
+    Returns
+    -------
+    Judged
+
+    Raises
+    ------
+    RerankError
+        As for ``evaluate_files``.
     """
     read, judging = _read_systems(data, paths, Judging.by(metrics, **settings), reading, compared=True)
     judging = judging.with_settings(baseline=next(iter(read.scores), None))

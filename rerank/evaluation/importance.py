@@ -12,8 +12,16 @@ import numpy as np
 
 from rerank.core.tables.data import columns_of, tsv
 from rerank.core.tables.display import Display
-from rerank.core.tables.numbers import lists_text, p_text, signed_interval, signed_text, value_text
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.sheet import (
+    Column,
+    Row,
+    Sheet,
+    lists_text,
+    p_text,
+    signed_interval,
+    signed_text,
+    value_text,
+)
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.judge import corpus_value

@@ -10,8 +10,7 @@ from typing import Any, Literal, TextIO, TypeAlias
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
-from rerank.core.tables.numbers import value_text
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.sheet import Column, Row, Sheet, value_text
 from rerank.core.tables.text import WIDTH, drawn, room, sheet_tables, show
 from rerank.core.tables.text import Part as Drawn
 from rerank.core.text import count

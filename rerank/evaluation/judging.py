@@ -94,6 +94,19 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
 
     For examples with classes these are zero-one and Hamming; for lists without labels PARSEVAL with gold
     trees, BLEU with references and GDT-TS with native structures; otherwise AP, RR and nDCG@10.
+
+    Parameters
+    ----------
+    lists : the lists that are judged.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    DataError
+        If the lists have nothing to judge by.
     """
     from rerank.data.columns.traces import SUPERPOSITIONS
 

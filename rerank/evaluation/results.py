@@ -193,7 +193,7 @@ class MetricResults:
         The name as the user wrote it.
     """
 
-    results: Results
+    results: Results = field(repr=False)
     place: int
     typed: str
 

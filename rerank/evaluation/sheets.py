@@ -6,16 +6,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rerank.core.tables.numbers import (
+from rerank.core.tables.sheet import (
+    DETAIL,
+    RECORD,
+    USUAL,
+    Column,
+    Group,
+    Row,
+    Scalar,
+    Sheet,
     gap_text,
     interval_text,
     lists_text,
     p_text,
+    plain,
     signed_interval,
     signed_text,
     value_text,
 )
-from rerank.core.tables.sheet import DETAIL, RECORD, USUAL, Column, Group, Row, Scalar, Sheet, plain
 from rerank.core.tables.text import WIDTH, Drawing, Part, beside, block, sheet_tables
 from rerank.core.text import count
 from rerank.evaluation.bootstrap import Test

@@ -15,7 +15,7 @@ from rerank.evaluation.results import FIRST_BEST
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.presets import expanded
-from rerank.models.base import CHEATING
+from rerank.models.base import ORACLE
 from rerank.training.config import SelectSection, TrainConfig, put_beside, read_values
 from rerank.training.select import chooses_rounds
 from rerank.training.train import check_config, learner_of
@@ -271,9 +271,9 @@ class ExperimentConfig(Settings):
             learner = learner_of(config)
             check_config(config, learner)
             self._check_choice(config, learner)
-            if learner.cheats and CHEATING not in row:
+            if learner.uses_test_labels and ORACLE not in row:
                 text = "these settings use the labels of the test lists"
-                raise ConfigError(f"{text}: expected {CHEATING} in the name of the row")
+                raise ConfigError(f"{text}: expected {ORACLE} in the name of the row")
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         return config
@@ -366,6 +366,14 @@ def read_experiment(path: str) -> ExperimentConfig:
     """Return the experiment of a YAML file; paths in it are relative to it, ``${NAME}`` is a variable.
 
     The settings of every row are checked; input files need not exist yet.
+
+    Parameters
+    ----------
+    path : the file.
+
+    Returns
+    -------
+    ExperimentConfig
 
     Raises
     ------

@@ -234,6 +234,14 @@ class RunFolder:
 def read_run(path: str | os.PathLike[str]) -> RunFolder:
     """Return the results in a folder that ``rerank run`` has written.
 
+    Parameters
+    ----------
+    path : the folder.
+
+    Returns
+    -------
+    RunFolder
+
     Raises
     ------
     FormatError

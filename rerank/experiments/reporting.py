@@ -234,6 +234,10 @@ def results_of(
         Of ``Judging``: the baseline is a row or first-best, by default that of the experiment, or first-best
         if the test lists have an order.
 
+    Returns
+    -------
+    Judged
+
     Raises
     ------
     ConfigError

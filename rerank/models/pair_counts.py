@@ -12,8 +12,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
-from rerank.core.tables.numbers import value_text
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.sheet import Column, Row, Sheet, value_text
 from rerank.core.text import number
 from rerank.core.types import Floats
 from rerank.data.labels import Quantiser, parse_quantiser

@@ -11,8 +11,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import value_text as value_of
 from rerank.core.tables.data import csv_text, to_json
 from rerank.core.tables.display import Display, check_form, sheets_text
-from rerank.core.tables.numbers import p_text, value_text
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.sheet import Column, Row, Sheet, p_text, value_text
 from rerank.core.tables.text import WIDTH, Part, drawn, sheet_tables, table
 from rerank.core.text import some
 from rerank.evaluation import sheets

@@ -59,6 +59,11 @@ def ablation(
     ties, no_relevant : as for ``rerank.evaluate``.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 
+    Returns
+    -------
+    Ablation
+        The loss of each feature or group, with its interval.
+
     Raises
     ------
     RerankError
@@ -150,6 +155,10 @@ def ablation_files(
     test : file of the lists on which models are compared, read as the training lists are; None = dev.
     test_refs : its references.
     groups, options : as for ``ablation``.
+
+    Returns
+    -------
+    Ablation
 
     Raises
     ------

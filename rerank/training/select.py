@@ -212,7 +212,7 @@ def _learner_of(learner: Learner, settings: Mapping[str, Value]) -> Learner:
     made = learner.copy_with(own, f"grid: learner {learner.name}")
     if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
         raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
-    if made.cheats != learner.cheats:
+    if made.uses_test_labels != learner.uses_test_labels:
         raise ConfigError(
             f"grid: learner {learner.name}: some of these settings use the labels of test lists"
         )

@@ -65,7 +65,7 @@ class Adapter(ABC):
         ----------
         one
             A single list with the columns of the labelled lists, scaled as they are. It has no labels,
-            unless the method cheats.
+            unless the method uses test labels.
         rng
             Seeded by the method's seed and the features of the list: neither the order nor the company of
             lists changes what is drawn.
@@ -79,7 +79,7 @@ class Method(Protocol):
     seed: int
 
     @property
-    def cheats(self) -> bool: ...
+    def uses_test_labels(self) -> bool: ...
 
     def adapter(self, lists: CandidateLists) -> Adapter: ...
 

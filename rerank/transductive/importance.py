@@ -40,7 +40,7 @@ class Weighted(PairWeights, Transductive):
             raise ConfigError(f"base: found {base.name}, which weights no pairs; expected rankboost")
 
     @property
-    def cheats(self) -> bool:
+    def uses_test_labels(self) -> bool:
         return self.pairs == "oracle"
 
 

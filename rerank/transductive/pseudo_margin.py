@@ -75,8 +75,8 @@ class PseudoMargin(Transductive):
     pairs: Literal["all", "halves", "oracle"] = setting(
         "all",
         "unlabelled pairs: all; between the halves above and below the median of the unadapted scores, where "
-        "items at the median are in neither; or (oracle, CHEATING) those whose labels differ for the base "
-        "learner, without which one is better",
+        "items at the median are in neither; or (oracle: uses test labels) those whose labels differ for the "
+        "base learner, without which one is better",
     )
     direction: Literal["maximise", "minimise"] = setting(
         "maximise", "make the differences of scores in unlabelled pairs large, or small"
@@ -96,7 +96,7 @@ class PseudoMargin(Transductive):
             )
 
     @property
-    def cheats(self) -> bool:
+    def uses_test_labels(self) -> bool:
         return self.pairs == "oracle"
 
     def adapter(self, lists: CandidateLists) -> Adapter:

@@ -8,6 +8,7 @@ import rerank as package
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
+from rerank.evaluation.evaluate import compare_files, evaluate_files
 from rerank.models.classes import ClassesModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
@@ -75,11 +76,11 @@ def test_rankings_of_classes(folder, rerank):
 def test_two_systems_are_compared(folder, rerank):
     (folder / "a").write_text("1,3\n3\n\n1\n1,3\n3\n")
     (folder / "b").write_text("1\n\n\n1\n1,3\n3\n")
-    found = rerank.compare_files("train.svm", ["a", "b"], ["Hamming", "zero-one"])
+    found = compare_files("train.svm", ["a", "b"], ["Hamming", "zero-one"])
     assert found.pairs["Hamming"][0].value_b == pytest.approx(2 / 6)
     assert found.pairs["zero-one"][0].losses == 0
     assert "zero-one" in rerank("compare", "train.svm", "a", "b", "-m", "zero-one").out
-    report = rerank.evaluate_files("train.svm", ["a", "b"], baseline="a", reading=Reading(classes=True))
+    report = evaluate_files("train.svm", ["a", "b"], baseline="a", reading=Reading(classes=True))
     assert list(report.metrics) == ["zero-one", "Hamming"]
 
 

@@ -25,7 +25,7 @@ def broken(*_, **__):
 @pytest.fixture
 def breaks(work, monkeypatch):
     """A verb with an internal error: validate; temporary files go to the folder of the test."""
-    monkeypatch.setattr("rerank.data.describe.validate", broken)
+    monkeypatch.setattr("rerank.formats.sources.validate", broken)
     monkeypatch.setattr(tempfile, "tempdir", str(work))
     return work
 
@@ -87,7 +87,7 @@ def test_errors_that_are_not_ours(rerank, breaks, monkeypatch, error, code, mess
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("rerank.data.describe.validate", fail)
+    monkeypatch.setattr("rerank.formats.sources.validate", fail)
     err = rerank("validate", "train.letor", code=code).err
     assert err.startswith(message)
     assert err.count("\n") == min(1, len(message))

@@ -93,8 +93,8 @@ def test_systems_are_compared_with_intervals_and_tests(example):
     result = evaluate(expanded, scores, [example], baseline="right", samples=50)
     own = result.systems["other"][parse(example).name]
     assert own.ci[0] <= own.value <= own.ci[1]
-    assert own.wins == 0
-    assert own.losses == sum(a != b for a, b in zip(truth, found, strict=True))
+    assert own.test.wins == 0
+    assert own.test.losses == sum(a != b for a, b in zip(truth, found, strict=True))
     assert result.as_json()["metrics"][parse(example).name]["random"] is None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from dataclasses import asdict
 from io import StringIO
 
 import numpy as np
@@ -57,7 +56,7 @@ def rewritten(out, cell, **changes):
 
 def test_results_are_those_of_the_cells(out):
     results = results_of(out, samples=50)
-    assert (results.name, results.metrics, results.baseline) == ("run", ("AP", "nDCG@3"), "ridge")
+    assert (results.name, tuple(results.metrics), results.baseline) == ("run", ("AP", "nDCG@3"), "ridge")
     assert (results.fraction, results.fractions) == (100, (50, 100))
     assert [part.name for part in results.parts] == ["a", "b"]
     seeds = {row: [o.seed for o in results.runs_of(row)[0]] for row in results.runs}
@@ -88,8 +87,8 @@ def test_a_row_of_one_fold_is_an_evaluation(out):
 
 
 def test_other_metrics_are_judged_without_training(out):
-    results = results_of(out, ["RR", "P@1"], "random")
-    assert (results.metrics, results.baseline) == (("RR", "P@1"), "random")
+    results = results_of(out, ["RR", "P@1"], baseline="random")
+    assert (tuple(results.metrics), results.baseline) == (("RR", "P@1"), "random")
     with pytest.raises(ConfigError, match="did you mean"):
         results_of(out, ["nDGC"])
     with pytest.raises(DataError, match="BLEU needs the candidates' texts"):
@@ -215,7 +214,7 @@ def test_json_has_values_tests_and_choices(out):
     (row,) = [r for r in of["rows"] if (r["name"], r["share"]) == ("perceptron", 100)]
     assert row["value"] == expected.rows["perceptron"][100].value
     assert row["sd_seeds"] == expected.rows["perceptron"][100].sd_seeds
-    assert of["pairs"] == json.loads(json.dumps([asdict(pair) for pair in expected.pairs]))
+    assert of["pairs"] == json.loads(json.dumps([pair.as_json() for pair in expected.pairs]))
     assert {choice["row"] for choice in one["choices"]} == {"ridge", "perceptron"}
     assert "costs" not in one
     costs = read_report(out, costs=True).as_json()["sets"][0]["costs"]

@@ -99,7 +99,7 @@ def test_oracles_are_drawn_by_k():
     by_k = {1: metrics["WER"], 2: metrics["oracle2.WER"], 3: metrics["oracle3.WER"]}
     (alt,) = Page(wer.svg).figures()
     assert alt.startswith("WER (lower is better) by K, first candidates of a list: first-best ")
-    for row in found.systems:
+    for row in found.runs:
         values = [f"{of.rows[row][100].value:.2f} at K = {k}" for k, of in by_k.items()]
         assert f"; {row} {', '.join(values)}" in alt
     assert f"; oracle {', '.join(f'{by_k[1].oracle:.2f} at K = {k}' for k in by_k)}; " in alt

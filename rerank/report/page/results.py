@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.core.tables.numbers import p_text
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.sheet import Column, Row, Sheet, p_text
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import MetricResults

@@ -82,7 +82,7 @@ class PropagationSettings(MetaLearner):
     control: Literal["none", "random", "mean", "global", "oracle"] = setting(
         "none",
         "rank without a graph: by the ranker of a random training list, the mean of these rankers, the "
-        "ranker of all lists, or one trained on the labels of the list itself (oracle, which is cheating)",
+        "ranker of all lists, or one trained on the labels of the list itself (oracle: uses test labels)",
     )
     seed: int = setting(
         1, "random seed of control=random, also of the base learner unless it has its own", ge=0
@@ -110,7 +110,7 @@ class PropagationSettings(MetaLearner):
                 raise ConfigError(f"{name}={value_text(value)} would have no effect: {why}")
 
     @property
-    def cheats(self) -> bool:
+    def uses_test_labels(self) -> bool:
         return self.control == "oracle"
 
     @property

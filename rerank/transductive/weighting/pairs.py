@@ -70,7 +70,7 @@ class PairWeights(Settings):
     )
     pairs: Literal["all", "oracle"] = setting(
         "all",
-        "differences of the list: of all pairs, or (oracle, CHEATING) of those with different labels",
+        "differences of the list: of all pairs, or (oracle: uses test labels) of those with different labels",
     )
     directions: Literal["both", "better"] = setting(
         "both", "a labelled pair as differences in both directions, or of the better item minus the worse one"

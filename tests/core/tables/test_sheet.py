@@ -9,8 +9,17 @@ from functools import partial
 import pytest
 
 from rerank.core.tables.display import sheets_text
-from rerank.core.tables.numbers import interval_text, p_text, value_text
-from rerank.core.tables.sheet import DETAIL, RECORD, Column, Group, Row, Sheet
+from rerank.core.tables.sheet import (
+    DETAIL,
+    RECORD,
+    Column,
+    Group,
+    Row,
+    Sheet,
+    interval_text,
+    p_text,
+    value_text,
+)
 from rerank.core.tables.text import cells_of, drawn, sheet_tables, shortened
 
 NASTY = '<b>a & b_c|"d"</b>'

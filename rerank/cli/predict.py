@@ -12,6 +12,7 @@ class Predict(Workers, Verb):
     """Options of ``rerank predict``."""
 
     reads: ClassVar = True
+    renamed: ClassVar = {"cheating": "allow_oracle"}
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "lists to score; - is standard input", argument=True, metavar="DATA")
@@ -33,7 +34,7 @@ class Predict(Workers, Verb):
     transductive_report: str | None = setting(
         None, "write what a transductive model did to each list (TSV)", metavar="FILE", group=OUTPUTS
     )
-    cheating: bool = setting(False, "accept a control model that uses the labels of the lists that it ranks")
+    allow_oracle: bool = setting(False, "allow oracle models, which use the test labels")
     cache: str | None = setting(
         None,
         "store the ranker that a transductive model makes for each list, and use it again for the same list",
@@ -73,7 +74,7 @@ def predict(given: Predict) -> None:
         tag=given.tag,
         keep_margin=given.keep_margin,
         transductive_report=given.transductive_report,
-        cheating=given.cheating,
+        allow_oracle=given.allow_oracle,
         cache=given.cache,
         cache_nearest=given.cache_nearest,
         cache_by=given.cache_by,
@@ -81,10 +82,10 @@ def predict(given: Predict) -> None:
         cluster=given.cluster,
         reading=given.reading,
     )
-    if given.cheating:
-        from rerank.models.base import CHEATS
+    if given.allow_oracle:
+        from rerank.models.base import USES_TEST_LABELS
 
-        inform(CHEATS)
+        inform(USES_TEST_LABELS)
     if found.adaptation is not None:
         from rerank.transductive.adaptation import adaptation_line
 

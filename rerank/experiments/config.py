@@ -15,7 +15,7 @@ from rerank.evaluation.results import FIRST_BEST
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.presets import expanded
-from rerank.models.base import CHEATING
+from rerank.models.base import ORACLE
 from rerank.training.config import put_beside, read_values
 from rerank.training.options import Select, TrainOptions, check_data
 from rerank.training.pipeline import chooses_rounds, pipeline_of
@@ -112,7 +112,7 @@ class ExperimentConfig(Settings):
     fold_dev: Literal["next", "none"] = setting(
         "next", "development lists of a drawn fold: those of the next fold, or none"
     )
-    select: Select = setting(Select(), "how settings, rounds and base score's weight are chosen")
+    select: Select = setting(Select(), "model selection: hyperparameters, epochs, weight of the base score")
     scaling: str | None = setting(None, "scaling of rows that name none; none = the learner's")
     base_scale: float | Literal["auto"] | None = setting(None, "base_scale of rows that name none")
     metrics: Annotated[tuple[str, ...], _metrics] = setting((), "metrics of the test lists")
@@ -122,7 +122,7 @@ class ExperimentConfig(Settings):
     ablation: Annotated[tuple[int, ...], _shares] = setting(
         (100,), "shares of the training lists in percent; smaller ones are part of larger ones"
     )
-    grid: dict[str, Any] = setting({}, "values of settings that every row chooses from")
+    grid: dict[str, Any] = setting({}, "hyperparameter grid of every row")
     learners: dict[str, dict[str, Any] | None] = setting({}, "the rows: settings of a learner and its grid")
 
     _path: str = "experiment"
@@ -269,9 +269,9 @@ class ExperimentConfig(Settings):
             learner = pipeline_of(config).learner
             check_data(config, learner)
             self._check_choice(config, learner)
-            if learner.cheats and CHEATING not in row:
+            if learner.uses_test_labels and ORACLE not in row:
                 text = "these settings use the labels of the test lists"
-                raise ConfigError(f"{text}: expected {CHEATING} in the name of the row")
+                raise ConfigError(f"{text}: expected {ORACLE} in the name of the row")
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         return config

@@ -226,7 +226,7 @@ class Learner(Settings):
         return False
 
     @property
-    def cheats(self) -> bool:
+    def uses_test_labels(self) -> bool:
         """Whether these settings use the labels of the lists to be ranked: a control, not a method."""
         return False
 

@@ -49,8 +49,8 @@ _WITH_MISSING = 3  # the same of files with a policy for missing values, and wit
 _SCALING = "scaling."  # how the names of the scaling's arrays begin
 _MISSING = "missing."  # and of those of what fills missing values
 Arrays = dict[str, AnyArray]
-CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
-CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
+ORACLE = "ORACLE"  # the mark of what reads the labels of the lists to be ranked
+USES_TEST_LABELS = f"{ORACLE}: the model uses the labels of the lists that it ranks; it is a control"
 
 MODELS: Registry[type[Model]]
 
@@ -120,7 +120,7 @@ class Model(Display, ABC):
 
     @property
     def fill(self) -> float:
-        """What a feature is taken as that dense lists have no column of: 0, or NaN = missing."""
+        """Fill value for features that dense input lacks: 0 or NaN."""
         return self.absent if self.imputation is None else self.imputation.absent
 
     @property
@@ -200,8 +200,8 @@ class Model(Display, ABC):
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
 
     @property
-    def cheats(self) -> bool:
-        """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
+    def uses_test_labels(self) -> bool:
+        """Whether it uses the labels of the lists that it ranks: a control, marked ORACLE everywhere."""
         return False
 
     def adapt(
@@ -218,7 +218,7 @@ class Model(Display, ABC):
 
     def training_lines(self) -> list[str]:
         """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
-        return [CHEATS] if self.cheats else []
+        return [USES_TEST_LABELS] if self.uses_test_labels else []
 
     def sheets(self) -> list[Sheet]:
         """Return the first weights, and what is known of the model in the notes."""

@@ -31,7 +31,7 @@ from rerank.evaluation.importance import (
     judge_of,
 )
 from rerank.formats.sources import Data
-from rerank.models.base import CHEATING, Model, load_model
+from rerank.models.base import ORACLE, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.models.predict import lists_for
@@ -229,7 +229,7 @@ def _loaded(model: str | os.PathLike[str] | Model) -> Model:
         raise ConfigError(
             f"a model of kind {loaded.kind} has no importance of features within lists; {advice}"
         )
-    if loaded.cheats:
+    if loaded.uses_test_labels:
         text = "this model uses the labels of the lists that it ranks"
-        raise ConfigError(f"{CHEATING}: {text}, so that importances would say nothing")
+        raise ConfigError(f"{ORACLE}: {text}, so that importances would say nothing")
     return loaded

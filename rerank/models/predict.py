@@ -27,7 +27,7 @@ from rerank.formats import format_of
 from rerank.formats.base import load_for
 from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
 from rerank.models import predictions
-from rerank.models.base import CHEATING, Model, load_model
+from rerank.models.base import ORACLE, Model, load_model
 from rerank.models.classes import ClassesModel
 
 _OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists
@@ -60,7 +60,7 @@ def predict(
     tag: str | None = None,
     keep_margin: str | None = None,
     transductive_report: str | None = None,
-    cheating: bool = False,
+    allow_oracle: bool = False,
     cache: str | None = None,
     cache_nearest: int | None = None,
     cache_by: str | None = None,
@@ -83,10 +83,10 @@ def predict(
     out : file that they are written to, "-" = standard output: one score, label or class per line, a table, a
         TREC run, the lists in their own format, or a candidate per line. None = they are returned.
     group, qid : of features, as for ``CandidateLists.from_arrays``.
-    tag : name of a TREC run; None = rerank, or rerank-CHEATING for such a model.
+    tag : name of a TREC run; None = rerank, or rerank-ORACLE for such a model.
     keep_margin : in place of the model's: a number, inf, or none.
     transductive_report : file for what a transductive model did to each list (TSV).
-    cheating : accept a model that uses the labels of the lists that it ranks.
+    allow_oracle : accept a model that uses the labels of the lists that it ranks.
     cache : folder in which a transductive model stores the rankers of lists, and finds those of earlier ones.
     cache_nearest, cache_by : rank new lists by the rankers of so many stored lists, which are compared by
         "list-kernel" (None) or "histogram"; see ``TransductiveModel.open_cache``.
@@ -137,7 +137,7 @@ def predict(
     scorer = copy.copy(model) if path is None else load_model(path)
     if not isinstance(scorer, Model):
         raise ConfigError(f"model: found {type(scorer).__name__}, expected a model, or the path of one")
-    _check_adapting(scorer, cheating, jobs, cluster, cache, transductive_report)
+    _check_adapting(scorer, allow_oracle, jobs, cluster, cache, transductive_report)
     _check_cache(cache, cache_nearest, cache_by)
     if isinstance(scorer, ClassesModel):
         if keep_margin is not None:
@@ -170,7 +170,7 @@ def predict(
         if out is not None and format is not None and as_ == "nbest":
             predictions.write_reordered(lists, items, format, out)
         elif out is not None:
-            write_lines(out, writer(lists, items, tag or f"rerank-{CHEATING}" * cheating or "rerank"))
+            write_lines(out, writer(lists, items, tag or f"rerank-{ORACLE}" * allow_oracle or "rerank"))
     if out is None:
         return predictions.in_memory(as_, lists, scores)
     decides = scorer.keep_margin is not None and as_ not in _NO_SCORES
@@ -263,25 +263,25 @@ def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) ->
     return load_for(data, reading.with_settings(missing=None), read_as(model.missing_policy))
 
 
-def check_cheating(model: Model, cheating: bool) -> None:
+def check_oracle(model: Model, allow_oracle: bool) -> None:
     """Raise ConfigError if a model uses the labels of the lists that it ranks unasked, or must in vain."""
-    if model.cheats and not cheating:
-        text = f"{CHEATING}: this model uses the labels of the lists that it ranks"
-        raise ConfigError(f"{text}; --cheating allows it, for a control experiment")
-    if cheating and not model.cheats:
-        raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
+    if model.uses_test_labels and not allow_oracle:
+        text = f"{ORACLE}: this model uses the labels of the lists that it ranks"
+        raise ConfigError(f"{text}; --allow-oracle allows it, for a control experiment")
+    if allow_oracle and not model.uses_test_labels:
+        raise ConfigError("--allow-oracle: not used by this model, which ranks lists without their labels")
 
 
 def _check_adapting(
     model: Model,
-    cheating: bool,
+    allow_oracle: bool,
     jobs: int | None,
     cluster: str | None,
     cache: str | None,
     report: str | None,
 ) -> None:
-    """Raise ConfigError if a model does not use an option, or cheats unasked."""
-    check_cheating(model, cheating)
+    """Raise ConfigError if a model does not use an option, or uses test labels unasked."""
+    check_oracle(model, allow_oracle)
     options = {"--jobs": jobs, "--cluster": cluster, "--cache": cache, "--transductive-report": report}
     given = next((option for option, value in options.items() if value is not None), None)
     if given is not None and not model.adapts:

@@ -98,7 +98,7 @@ class Pipeline:
         if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
             found = "these settings need other data, or another metric"
             raise ConfigError(f"grid: learner {learner.name}: {found}")
-        if made.cheats != learner.cheats:
+        if made.uses_test_labels != learner.uses_test_labels:
             found = "some of these settings use the labels of test lists"
             raise ConfigError(f"grid: learner {learner.name}: {found}")
         steps = tuple(step.with_settings(settings) for step in self.steps)

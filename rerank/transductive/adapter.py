@@ -1,4 +1,4 @@
-"""What a transductive method makes: an adapter of labelled lists, which makes a ranker for each list."""
+"""Adapters of labelled lists, which make a ranker for each list, and the method in a model file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Adapter(ABC):
         ----------
         one
             A single list with the columns of the labelled lists, scaled as they are. It has no labels,
-            unless the method cheats.
+            unless the method uses test labels.
         rng
             Seeded by the method's seed and the features of the list: neither the order nor the company of
             lists changes what is drawn.
@@ -73,13 +73,13 @@ class Adapter(ABC):
 
 
 class Method(Protocol):
-    """What a model needs of ``Transductive``."""
+    """Interface of ``Transductive`` that the model uses."""
 
     name: ClassVar[str]
     seed: int
 
     @property
-    def cheats(self) -> bool: ...
+    def uses_test_labels(self) -> bool: ...
 
     def adapter(self, lists: CandidateLists) -> Adapter: ...
 

@@ -17,7 +17,7 @@ from rerank.core.workers import parallel
 from rerank.core.workers.pool import Note, capture_warnings
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
-from rerank.models.base import CHEATING, MODELS, Arrays, Model
+from rerank.models.base import MODELS, ORACLE, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
@@ -84,8 +84,8 @@ class TransductiveModel(AdaptingModel):
         return self.__dict__ | {"_adapter": None}
 
     @property
-    def cheats(self) -> bool:
-        return self.method.cheats
+    def uses_test_labels(self) -> bool:
+        return self.method.uses_test_labels
 
     @property
     def adapter(self) -> Adapter:
@@ -99,12 +99,14 @@ class TransductiveModel(AdaptingModel):
 
         The ranker scores lists as ``prepared`` returns them.
         """
-        return self._adapted(single(self.with_factors(self.prepared(lists)), i, labels=self.method.cheats))
+        return self._adapted(
+            single(self.with_factors(self.prepared(lists)), i, labels=self.method.uses_test_labels)
+        )
 
     def open_cache(self, folder: str, nearest: int | None = None, by: By = "list-kernel") -> RankerCache:
-        if self.cheats:
+        if self.uses_test_labels:
             found = "a model whose rankers depend on the labels of a list"
-            raise ConfigError(f"--cache: found {found} ({CHEATING}), expected one that does not cheat")
+            raise ConfigError(f"--cache: found {found} ({ORACLE}), expected one that uses no test labels")
         settings = {name: value for name, value in self.method.get_params().items() if name != "abstain"}
         text = json.dumps([self.method.name, settings], sort_keys=True)
         digest = digest_of_model(self, text)
@@ -116,7 +118,7 @@ class TransductiveModel(AdaptingModel):
         ready = self.with_factors(lists)
         alone = parallel.jobs() == 1 and not parallel.remote()
         # Workers see no more than the method does.
-        given = self, ready if alone else without_labels(ready, labels=self.cheats), cache
+        given = self, ready if alone else without_labels(ready, labels=self.uses_test_labels), cache
         heard: list[Note] = []
         try:
             with capture_warnings() as heard:
@@ -132,7 +134,7 @@ class TransductiveModel(AdaptingModel):
     def ranked(self, lists: CandidateLists, i: int, cache: RankerCache | None) -> Adaptation:
         """The adaptation to list ``i``."""
         started = time.perf_counter()
-        one = single(lists, i, labels=self.method.cheats)
+        one = single(lists, i, labels=self.method.uses_test_labels)
         before = self.unadapted.score_prepared(one)
         found = self._adapted(one) if cache is None else cache.adapted(one, partial(self._adapted, one))
         scores, tau, reason = before, 1.0, found.reason or "no ranker"
@@ -189,7 +191,11 @@ class TransductiveModel(AdaptingModel):
             **({} if self.threshold is None else {"abstains": {"below tau": self.threshold}}),
             "weights of": "the unadapted model",
         }
-        return {CHEATING: "uses the labels of the lists that it ranks", **facts} if self.cheats else facts
+        return (
+            {ORACLE: "uses the labels of the lists that it ranks", **facts}
+            if self.uses_test_labels
+            else facts
+        )
 
     def explain(self) -> list[tuple[str, float]]:
         return self.unadapted.explain()

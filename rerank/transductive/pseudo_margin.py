@@ -75,13 +75,15 @@ class PseudoMargin(Transductive):
     pairs: Literal["all", "halves", "oracle"] = setting(
         "all",
         "unlabelled pairs: all; between the halves above and below the median of the unadapted scores, where "
-        "items at the median are in neither; or (oracle, CHEATING) those whose labels differ for the base "
-        "learner, without which one is better",
+        "items at the median are in neither; or (oracle: uses test labels) those whose labels differ for the "
+        "base learner, without which one is better",
     )
     direction: Literal["maximise", "minimise"] = setting(
         "maximise", "make the differences of scores in unlabelled pairs large, or small"
     )
-    warm_up: int = setting(0, "rounds of labelled pairs alone before the others, out of base.rounds", ge=0)
+    warm_up: int = setting(
+        0, "rounds on labelled pairs alone before the unlabelled ones join; part of base.rounds", ge=0
+    )
 
     def check_values(self) -> None:
         super().check_values()
@@ -94,7 +96,7 @@ class PseudoMargin(Transductive):
             )
 
     @property
-    def cheats(self) -> bool:
+    def uses_test_labels(self) -> bool:
         return self.pairs == "oracle"
 
     def adapter(self, lists: CandidateLists) -> Adapter:

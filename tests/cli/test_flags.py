@@ -156,7 +156,7 @@ ALSO = {
 }
 # Models that use an option of predict, in place of a linear one.
 _ADAPTING = ("--jobs", "--cluster", "--transductive-report", "--cache", "--cache-nearest", "--cache-by")
-MODELS = dict.fromkeys(_ADAPTING, "adapting") | {"--cheating": "oracle"}
+MODELS = dict.fromkeys(_ADAPTING, "adapting") | {"--allow-oracle": "oracle"}
 REFUSED = re.compile(
     "unknown setting|cannot honour|No such option|not used|do not use|not a valid|unknown output"
 )

@@ -24,7 +24,7 @@ learners:
   nearest: {name: propagate, neighbours: 3, form: inductive}
   by C: {name: propagate, neighbours: 3, base: {name: ranksvm, C: 1.0}}
   random: {name: propagate, control: random}
-  oracle CHEATING: {name: propagate, control: oracle}
+  oracle ORACLE: {name: propagate, control: oracle}
 """
 
 
@@ -101,17 +101,17 @@ def test_importances_are_those_of_the_whole_or_refused(rerank, train):
     assert "b" in found.out
     train("oracle", "control=oracle")
     found = rerank("importance", "permute", "oracle", "test.jsonl", "--metric", "nDCG@3", code=2)
-    assert "CHEATING" in found.err
+    assert "ORACLE" in found.err
 
 
 def test_an_oracle_needs_the_option_that_allows_it(rerank, train, work):
-    assert "CHEATING" in train("oracle", "control=oracle").err
+    assert "ORACLE" in train("oracle", "control=oracle").err
     found = rerank("predict", "oracle", "test.jsonl", "--out", "scores", code=2)
-    assert "CHEATING" in found.err
+    assert "ORACLE" in found.err
     assert not (work / "scores").exists()
-    found = rerank("predict", "oracle", "test.jsonl", "--cheating", "--as", "run")
-    assert "CHEATING" in found.err
-    assert all(line.endswith(" rerank-CHEATING") for line in found.out.splitlines())
+    found = rerank("predict", "oracle", "test.jsonl", "--allow-oracle", "--as", "run")
+    assert "ORACLE" in found.err
+    assert all(line.endswith(" rerank-ORACLE") for line in found.out.splitlines())
 
 
 def test_options_that_have_no_use_are_refused(rerank, train, work):
@@ -120,7 +120,9 @@ def test_options_that_have_no_use_are_refused(rerank, train, work):
     train("model")
     found = rerank("predict", "model", "test.jsonl", "--cache", "folder", code=2)
     assert "--cache: not used by a model of kind propagation" in found.err
-    assert "--cheating: not used" in rerank("predict", "model", "test.jsonl", "--cheating", code=2).err
+    assert (
+        "--allow-oracle: not used" in rerank("predict", "model", "test.jsonl", "--allow-oracle", code=2).err
+    )
     data = ("--learner", "propagate", "--data", "train.jsonl", "--out", "m", "--unlabelled", "more.jsonl")
     found = rerank("train", *data, code=2)
     assert "unlabelled lists are for form=inductive" in found.err
@@ -151,11 +153,11 @@ def test_cells_of_an_experiment_record_what_was_propagated(work, rerank):
             assert record.diagnostics.keys() >= {"degree", "norm"}
     rerank("report", "out", "--out", "report.txt", "--adaptation", "adaptation.tsv")
     rows = [line.split("\t") for line in (work / "adaptation.tsv").read_text().splitlines()]
-    assert {row[1] for row in rows[1:]} == {"graph", "nearest", "by C", "random", "oracle CHEATING"}
+    assert {row[1] for row in rows[1:]} == {"graph", "nearest", "by C", "random", "oracle ORACLE"}
     assert {"edges", "smoothness", "reached"} <= {row[5] for row in rows if row[1] == "graph"}
 
 
 def test_an_oracle_row_needs_its_mark(work, rerank):
-    (work / "run.yaml").write_text(CONFIG.replace("oracle CHEATING:", "oracle:"))
+    (work / "run.yaml").write_text(CONFIG.replace("oracle ORACLE:", "oracle:"))
     found = rerank("run", "run.yaml", "--out", "out", code=2)
-    assert "expected CHEATING in the name of the row" in found.err
+    assert "expected ORACLE in the name of the row" in found.err

@@ -115,18 +115,18 @@ def test_abstaining_by_dev_lists_needs_them(rerank, work):
     assert "abstain=auto is chosen on development lists by a metric" in found.err
 
 
-def test_a_model_that_cheats_is_marked_and_refused(rerank, train, work):
-    assert "CHEATING" in train("model", "--set", "oracle=true").err
-    assert "CHEATING" in rerank("show", "model").out
+def test_a_model_that_uses_test_labels_is_marked_and_refused(rerank, train, work):
+    assert "ORACLE" in train("model", "--set", "oracle=true").err
+    assert "ORACLE" in rerank("show", "model").out
     found = rerank("predict", "model", "test.jsonl", "--out", "scores", code=2)
-    assert "CHEATING" in found.err
-    assert "--cheating" in found.err
+    assert "ORACLE" in found.err
+    assert "--allow-oracle" in found.err
     assert not (work / "scores").exists()
-    found = rerank("predict", "model", "test.jsonl", "--cheating", "--as", "run")
-    assert "CHEATING" in found.err
-    assert all(line.endswith(" rerank-CHEATING") for line in found.out.splitlines())
+    found = rerank("predict", "model", "test.jsonl", "--allow-oracle", "--as", "run")
+    assert "ORACLE" in found.err
+    assert all(line.endswith(" rerank-ORACLE") for line in found.out.splitlines())
     found = rerank("importance", "permute", "model", "test.jsonl", "--metric", "RR", code=2)
-    assert "CHEATING: this model uses the labels" in found.err
+    assert "ORACLE: this model uses the labels" in found.err
 
 
 def test_options_that_a_model_does_not_use_are_refused(rerank, train, work):
@@ -136,8 +136,8 @@ def test_options_that_a_model_does_not_use_are_refused(rerank, train, work):
         assert f"{option[0]}: not used by a model of kind linear" in found.err
     train("model")
     for model in ("linear", "model"):
-        found = rerank("predict", model, "test.jsonl", "--cheating", code=2)
-        assert "--cheating: not used by this model" in found.err
+        found = rerank("predict", model, "test.jsonl", "--allow-oracle", code=2)
+        assert "--allow-oracle: not used by this model" in found.err
     assert "jobs: found -1" in rerank("predict", "model", "test.jsonl", "--jobs", "-1", code=2).err
     assert not (work / "r").exists()
 

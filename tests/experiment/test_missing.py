@@ -130,7 +130,9 @@ def test_indicators_take_part_in_importance_ablation_and_initial_weights():
 
 
 def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    found = CliRunner().invoke(app, [str(arg) for arg in args], standalone_mode=False)
+    found.exit_code = found.exit_code or found.return_value or 0
+    return found
 
 
 def test_the_command_line_keeps_the_policy_in_the_model(tmp_path):

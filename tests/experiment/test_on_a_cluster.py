@@ -189,17 +189,18 @@ def test_wrong_addresses_and_both_options_are_one_line(arguments, here):
     rerank.train(rerank.load("train.letor"), learner="fg", base={"rounds": 2}).save("adapting")
     for more, expected in (
         (["--cluster", "here"], "cluster: found 'here', expected an address such as tcp://host:8786"),
-        (["--cluster", "tcp://a:1", "--jobs", "2"], "jobs=2: not used with a cluster"),
+        (["--cluster", "tcp://a:1", "--jobs", "2"], "jobs=2: cannot be combined with a cluster"),
     ):
-        ran = CliRunner().invoke(app, [*arguments, *more])
-        assert ran.exit_code == 2
+        ran = CliRunner().invoke(app, [*arguments, *more], standalone_mode=False)
+        assert ran.return_value == 2
         assert expected in ran.stderr
         assert len(ran.stderr.splitlines()) == 1
 
 
 def test_one_fit_does_not_use_a_cluster(here):
-    ran = CliRunner().invoke(app, ["train", "--data", "train.letor", "--out", "m", "--cluster", "tcp://a:1"])
-    assert (ran.exit_code, len(ran.stderr.splitlines())) == (2, 1)
+    arguments = ["train", "--data", "train.letor", "--out", "m", "--cluster", "tcp://a:1"]
+    ran = CliRunner().invoke(app, arguments, standalone_mode=False)
+    assert (ran.return_value, len(ran.stderr.splitlines())) == (2, 1)
     assert "cluster: not used by one fit, which runs in this process; --seeds, --choose" in ran.stderr
 
 

@@ -35,7 +35,7 @@ learners:
     abstain: auto
     noise: 3
     grid: {base.thresholds: [1, all]}
-  near CHEATING: {name: nearest-lists, base: {rounds: 3}, oracle: true}
+  near ORACLE: {name: nearest-lists, base: {rounds: 3}, oracle: true}
 """
 )
 
@@ -93,10 +93,10 @@ def test_nothing_depends_on_when_it_was_run(done, folder):
 
 def test_the_report_writes_how_rows_adapted(done, folder):
     report_files(["out"], out="report.txt", adaptation="adaptation.tsv", samples=20)
-    assert "near CHEATING" in (folder / "report.txt").read_text()
+    assert "near ORACLE" in (folder / "report.txt").read_text()
     heads, *rows = [line.split("\t") for line in (folder / "adaptation.tsv").read_text().splitlines()]
     assert heads == ["set", "row", "fold", "seed", "share", "diagnostic", "value"]
-    assert {row[1] for row in rows} == {"near", "near CHEATING"}
+    assert {row[1] for row in rows} == {"near", "near ORACLE"}
     assert len(rows) == 2 * 2 * 2 * 10
     cell = next(cell for cell in done.cells if cell.row == "near")
     own = {
@@ -133,7 +133,7 @@ def test_a_record_of_an_earlier_version_is_read(done):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("near CHEATING:", "oracle row:"), "expected CHEATING in the name of the row"),
+        (("near ORACLE:", "oracle row:"), "expected ORACLE in the name of the row"),
         (("  dev: fold{fold}/dev.letor\n", ""), "abstain: auto needs development lists"),
         (("base.thresholds: [1, all]", "oracle: [true, false]"), "use the labels of test lists"),
         (("base.thresholds: [1, all]", "base.treshold: [1, 2]"), "did you mean 'base.threshold"),

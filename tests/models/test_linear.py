@@ -106,8 +106,10 @@ def test_the_command_line_prints_a_grade_for_each_line_in_their_order(files):
 
 
 def test_a_model_without_grades_raises_an_error(files):
-    result = CliRunner().invoke(app, ["predict", files["perceptron"], files["data"], "--as", "grades"])
-    assert result.exit_code == 2
+    result = CliRunner().invoke(
+        app, ["predict", files["perceptron"], files["data"], "--as", "grades"], standalone_mode=False
+    )
+    assert result.return_value == 2
     assert result.stdout == ""
     assert result.stderr == "rerank: --as grades: a model of kind linear predicts no grades\n"
 

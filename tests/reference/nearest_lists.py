@@ -30,7 +30,7 @@ class NearestLists(Transductive):
     oracle: bool = setting(False, "weigh items by their labels")
 
     @property
-    def cheats(self):
+    def uses_test_labels(self):
         return self.oracle
 
     def adapter(self, lists):
@@ -43,7 +43,7 @@ class _Nearest(Adapter):
         self.means = means(lists)
 
     def adapt(self, one, rng):
-        assert (one.labels is not None) == self.method.cheats
+        assert (one.labels is not None) == self.method.uses_test_labels
         if one.n_items == 1:
             return Adapted(None, "one item", {"largest": np.nan})
         distance = ((self.means - means(one)) ** 2).sum(axis=1)

@@ -113,6 +113,6 @@ def test_first_best_comes_first_and_a_system_is_needed(table):
     found = rerank.evaluate(ranked, systems, "loss", samples=5).by_list()
     assert found.systems == ["first_best", "a", "0"]
     assert "first-best" in printed(table, "--first-best", "size", *METRICS, "--by-list")
-    found = CliRunner().invoke(app, ["eval", table, "--by-list", "-m", "loss"])
-    assert found.exit_code == 2
+    found = CliRunner().invoke(app, ["eval", table, "--by-list", "-m", "loss"], standalone_mode=False)
+    assert found.return_value == 2
     assert "by list: found no system, expected one at least" in found.output

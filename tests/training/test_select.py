@@ -268,7 +268,7 @@ def test_the_command_line_and_a_file_choose_alike(tmp_path):
 def test_wrong_options_are_one_line(tmp_path, arguments, message):
     rerank.save(drawn(0), str(tmp_path / "train.store"))
     given = ["train", "--data", str(tmp_path / "train.store"), "--out", str(tmp_path / "m")]
-    found = CliRunner().invoke(app, [*given, *arguments])
-    assert found.exit_code == 2
+    found = CliRunner().invoke(app, [*given, *arguments], standalone_mode=False)
+    assert found.return_value == 2
     assert message in found.output
     assert found.output.count("\n") == 1

@@ -108,5 +108,5 @@ def test_settings_of_both_methods_are_checked():
     ):
         with pytest.raises(ConfigError, match=text):
             LEARNERS.get("fg-iw")(**settings)
-    assert method(pairs="oracle").cheats
-    assert not method().cheats
+    assert method(pairs="oracle").uses_test_labels
+    assert not method().uses_test_labels

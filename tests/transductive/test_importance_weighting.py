@@ -117,7 +117,7 @@ def test_labels_are_seen_by_oracles_alone(make_lists):
     lists, test = make_lists(1), make_lists(2)
     for pairs in ("all", "oracle"):
         model = fit(method(pairs=pairs), lists)
-        assert model.method.cheats == (pairs == "oracle")
+        assert model.method.uses_test_labels == (pairs == "oracle")
         bare = test.replace_labels(None)
         same = np.array_equal(model.score(test), model.score(bare))
         assert same == (pairs == "all")

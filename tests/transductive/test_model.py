@@ -72,7 +72,7 @@ def test_neither_order_nor_company_of_lists_matters(make_lists):
 
 
 @pytest.mark.parametrize("labels", [None, "zeros", "permuted"])
-def test_labels_of_test_lists_are_not_seen_unless_the_method_cheats(labels, make_lists):
+def test_labels_of_test_lists_are_not_seen_unless_the_method_uses_them(labels, make_lists):
     test, rng = make_lists(2), np.random.default_rng(0)
     other = {"zeros": np.zeros(test.n_items), "permuted": rng.permutation(test.labels)}.get(labels)
     honest, oracle = (fit(method(oracle=oracle), make_lists(1)) for oracle in (False, True))

@@ -50,7 +50,7 @@ def some_lists(seed, *, layout="dense", missing=0.0, sizes=(1, 6, 5, 7), levels=
 
 
 def one_of(lists, i, method):
-    return single(lists, i, labels=method.cheats)
+    return single(lists, i, labels=method.uses_test_labels)
 
 
 def adapted(method, lists, one):
@@ -77,7 +77,7 @@ def relation_of(learner):
 def test_rounds_are_those_of_every_pair(base, more):
     for seed, missing in ((0, 0.0), (1, 0.2)):
         method = PseudoMargin(base={"rounds": 8, **base}, **more)
-        if method.cheats and base.get("pairs") == "neighbours":
+        if method.uses_test_labels and base.get("pairs") == "neighbours":
             continue  # the twin has no oracle pairs of neighbours
         lists, test = some_lists(seed, missing=missing), some_lists(seed + 50, missing=missing)
         for i in (1, 2):
@@ -116,7 +116,7 @@ def test_no_round_raises_the_loss(base, more):
         method = PseudoMargin(base={"rounds": 25, **base}, **more)
         lists, test = some_lists(seed), some_lists(seed + 50, sizes=(9,))
         one = one_of(test, 0, method)
-        if method.cheats and base.get("pairs") == "neighbours":
+        if method.uses_test_labels and base.get("pairs") == "neighbours":
             continue
         learner = method.base_learner
         pairs, model = pairs_of(method, lists, one), adapted(method, lists, one).model
@@ -175,7 +175,7 @@ def test_degenerate_lists_keep_the_unadapted_ranker_or_get_one(more):
     ):
         n = len(rows)
         one = CandidateLists.from_arrays(np.array(rows), np.arange(float(n)))
-        found = adapter.adapt(single(one, 0, labels=method.cheats), np.random.default_rng(0))
+        found = adapter.adapt(single(one, 0, labels=method.uses_test_labels), np.random.default_rng(0))
         assert list(found.diagnostics) == [
             *(
                 "unlabelled_pairs",
@@ -200,8 +200,8 @@ def test_degenerate_lists_keep_the_unadapted_ranker_or_get_one(more):
 def test_oracle_pairs_need_labels_and_different_ones():
     lists, test = some_lists(0), some_lists(1)
     method = PseudoMargin(pairs="oracle", base={"rounds": 5})
-    assert method.cheats
-    assert not PseudoMargin().cheats
+    assert method.uses_test_labels
+    assert not PseudoMargin().uses_test_labels
     same = test.replace_labels(np.ones(test.n_items))
     assert adapted(method, lists, single(same, 2, labels=True)).reason == "no unlabelled pair"
     with pytest.raises(DataError, match="no labels, so no pairs"):

@@ -18,7 +18,7 @@ from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.ranksvm import RankSVM
-from rerank.models.base import CHEATING, MODELS, Arrays, Model, heaviest_first
+from rerank.models.base import MODELS, ORACLE, Arrays, Model, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
 from rerank.transductive.adaptation import Adaptation, ListRow, taus
@@ -172,8 +172,8 @@ class PropagationModel(AdaptingModel):
         self.nodes, self.settings, self.unadapted, self.dropped = nodes, settings, unadapted, dropped
 
     @property
-    def cheats(self) -> bool:
-        return self.settings.cheats
+    def uses_test_labels(self) -> bool:
+        return self.settings.uses_test_labels
 
     @property
     def jointly(self) -> bool:
@@ -272,7 +272,11 @@ class PropagationModel(AdaptingModel):
             facts["not compared by"] = self._not_compared()
         facts["global ranker"] = {"learner": training.learner, **training.settings}
         facts["weights of"] = "the global ranker"
-        return {CHEATING: "uses the labels of the lists that it ranks", **facts} if self.cheats else facts
+        return (
+            {ORACLE: "uses the labels of the lists that it ranks", **facts}
+            if self.uses_test_labels
+            else facts
+        )
 
     def _rankers(self) -> dict[str, Any]:
         """How many lists trained a ranker, why others did not, and how far the rankers agree."""

@@ -198,7 +198,7 @@ def test_folders_that_are_no_cache_are_refused(model, tmp_path):
 
 def test_rankers_of_an_oracle_are_not_stored(make_lists, tmp_path):
     oracle = fit(NearestLists(base=QUICK, oracle=True), make_lists(1))
-    with pytest.raises(ConfigError, match="expected one that does not cheat"):
+    with pytest.raises(ConfigError, match="expected one that uses no test labels"):
         oracle.open_cache(str(tmp_path / "cache"))
 
 

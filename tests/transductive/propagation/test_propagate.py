@@ -270,7 +270,7 @@ def test_controls_rank_by_the_rankers_that_they_name(make_lists):
     bare = models["oracle"].adapt(test.replace_labels(None))
     assert {row.reason for row in bare.rows} == {"no labels: global ranker"}
     np.testing.assert_array_equal(bare.scores, bare.unadapted)
-    assert [models[name].cheats for name in models] == [False, False, False, True]
+    assert [models[name].uses_test_labels for name in models] == [False, False, False, True]
 
 
 def test_the_drawn_ranker_depends_on_the_seed(make_lists):

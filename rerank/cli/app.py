@@ -74,7 +74,10 @@ VERBS = {
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
     "features": ("features.GROUP", "Features computed from the candidates themselves."),
     "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),
-    "weights": ("weights.GROUP", "Models from and to other tools' files."),
+    "weights": (
+        "weights.GROUP",
+        "Models from and to other tools' files: weights of linear models, models of SVM-light-TK.",
+    ),
 }
 
 

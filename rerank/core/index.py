@@ -152,7 +152,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         "combmnz": ("rerank.models.fusion", (), ()),
         "combsum": ("rerank.models.fusion", (), ()),
         "dual": ("rerank.models.dual", (), ()),
-        "dual-classes": ("rerank.models.classes", (), ()),
+        "dual-classes": ("rerank.models.dual", (), ()),
         "generated": ("rerank.transductive.generation.fg", (), ()),
         "linear": ("rerank.models.linear", (), ()),
         "preference": ("rerank.models.preference", (), ()),

@@ -8,7 +8,7 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from rerank.core.errors import FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
 from rerank.learners.regularization_path import check_strength, path, require_dev, watched
@@ -91,7 +91,7 @@ def test_a_choice_on_dev_needs_dev_lists():
 
 @pytest.mark.parametrize("strength", [0.0, -1.0, float("inf"), float("nan")])
 def test_a_strength_is_above_0_and_finite(strength):
-    with pytest.raises(ValueError, match=r"^C: found .*, expected more than 0 or dev$"):
+    with pytest.raises(ConfigError, match=r"^C: found .*, expected more than 0 or dev$"):
         check_strength("C", strength)
     check_strength("C", 1e-9)
     check_strength("C", "dev")

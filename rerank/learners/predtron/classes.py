@@ -31,8 +31,8 @@ from rerank.learners.predtron.steps import (
 )
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.classes import ClassesModel, Decode, DualClassesModel
-from rerank.models.dual import add_columns
+from rerank.models.classes import ClassesModel, Decode
+from rerank.models.dual import DualClassesModel, add_columns
 from rerank.native.learners import _predtron_classes, _predtron_sets, _predtron_tasks
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights

@@ -181,7 +181,7 @@ def superpositions(
     bint thorough,
     double[:, ::1] out,
 ):
-    """OUT out (pairs, 7): see ``rerank.metrics.residue_pairs``."""
+    """OUT out (pairs, 7): see ``rerank.metrics.superposition``."""
     cdef Py_ssize_t n_pairs = out.shape[0]
     cdef Py_ssize_t longest = 0
     cdef Py_ssize_t i

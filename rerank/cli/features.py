@@ -58,7 +58,7 @@ class Parse(Workers, Verb):
     apply: tuple[str, ...] = setting((), "further parses", flags=("--apply", "-a"), metavar="FILE")
     cutoff: int = setting(5, "lists of TRAIN in whose parses a feature occurs", metavar="N")
     types: str | None = setting(None, "only features of these types", metavar="NAMES")
-    values: str = setting("indicators", "what a feature's value is", metavar="indicators|counts")
+    values: str = setting("indicators", "value of a feature", metavar="indicators|counts")
     heads: str | None = setting(None, "head table [Collins']", metavar="FILE")
     closed_class: str | None = setting(
         None, "tags whose words the second pass adds to labels [DT, IN ...]", metavar="TAGS"

@@ -53,14 +53,12 @@ class Permute(Printed, Workers, Verb):
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
-    metric: str | None = setting(
-        None, "what a permutation changes", flags=("--metric", "-m"), metavar="METRIC"
-    )
+    metric: str | None = setting(None, "what to permute", flags=("--metric", "-m"), metavar="METRIC")
     group: tuple[str, ...] = setting(
         (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
     )
     repeats: int = setting(10, "permutations of each list", metavar="N", ge=1, group=TESTS)
-    permutation_seed: int = setting(1, "seed of the permutations", metavar="N", ge=0, group=TESTS)
+    permutation_seed: int = setting(1, "random seed of the permutations", metavar="N", ge=0, group=TESTS)
     top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
     out: str | None = setting(
         None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
@@ -115,7 +113,7 @@ class Ablate(Configured, Printed, Verb):
     out: str | None = setting(
         None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
     )
-    resampling_seed: int = setting(12345, "seed of the tests", metavar="N", ge=0, group=TESTS)
+    resampling_seed: int = setting(12345, "random seed of the tests", metavar="N", ge=0, group=TESTS)
 
 
 @verb(Ablate)

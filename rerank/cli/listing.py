@@ -11,7 +11,7 @@ KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 class List(Printed, Verb):
     """Options of ``rerank list``."""
 
-    kind: str = setting(..., "of what kind", argument=True, metavar="|".join(KINDS))
+    kind: str = setting(..., "kind of component to list", argument=True, metavar="|".join(KINDS))
     name: str | None = setting(
         None, "one learner, metric or kernel: its settings, defaults, meanings", argument=True, metavar="NAME"
     )

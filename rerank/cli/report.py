@@ -21,16 +21,16 @@ class Report(Verb):
     )
     all_pairs: bool = setting(False, "test every two rows", group=TESTS)
     form: str = setting(
-        "text", "the form of the report", flags=("--as",), metavar="text|json|csv|markdown|latex"
+        "text", "format of the report", flags=("--as",), metavar="text|json|csv|markdown|latex"
     )
-    out: str = setting("-", "where it is written", flags=("--out", "-o"), metavar="FILE")
+    out: str = setting("-", "file to write", flags=("--out", "-o"), metavar="FILE")
     per_list: str | None = setting(None, "write the values of each list (TSV)", metavar="FILE", group=OUTPUTS)
     html: str | None = setting(
         None, "write a page with tables, figures and lists as well", metavar="PAGE", group=OUTPUTS
     )
     adaptation: str | None = setting(
         None,
-        "write what transductive rows did to the test lists of each cell (TSV)",
+        "write a report on the test lists of transductive rows (TSV)",
         metavar="FILE",
         group=OUTPUTS,
     )

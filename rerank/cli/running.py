@@ -17,9 +17,9 @@ class Run(Workers, Verb):
     models: bool = setting(False, "keep the model of each cell", group=RUNNING)
     task: int | None = setting(None, "only the cell with this number, from 1", metavar="I", group=RUNNING)
     shard: str | None = setting(None, "only every N-th cell, from the I-th on", metavar="I/N", group=RUNNING)
-    dry_run: bool = setting(False, "print what would be done and what it would cost", group=RUNNING)
+    dry_run: bool = setting(False, "print the plan and its estimated cost, and stop", group=RUNNING)
     list_: bool = setting(False, "print the table of cells (TSV)", group=RUNNING, key="list")
-    status: bool = setting(False, "print how far it is; exit code 1 unless all cells are done", group=RUNNING)
+    status: bool = setting(False, "print the progress; exit code 1 unless all cells are done", group=RUNNING)
 
 
 @verb(Run)

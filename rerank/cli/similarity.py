@@ -14,7 +14,7 @@ class Similarity(Printed, Workers, Verb):
     reads: ClassVar = True
 
     data: tuple[str, ...] = setting(
-        ..., "files of lists, compared together; - is standard input", argument=True, metavar="DATA"
+        ..., "files of lists, compared as one set; - is standard input", argument=True, metavar="DATA"
     )
     kernel: str = setting(
         "list",

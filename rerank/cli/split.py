@@ -19,7 +19,7 @@ class Split(Verb):
         (), "a part and its share, as dev=0.1", flags=("--part", "-p"), metavar="NAME=SHARE"
     )
     folds: int | None = setting(None, "K folds of train and test", flags=("--folds", "-k"), metavar="K", ge=2)
-    seed: int = setting(1, "seed of the drawing", metavar="N", ge=0)
+    seed: int = setting(1, "random seed", metavar="N", ge=0)
     suffix: str = setting(".letor", "suffix of the files, which names their format", metavar=".EXT")
 
 

@@ -38,7 +38,7 @@ class Train(Configured, Verb):
     out: str | None = setting(None, "model file to write", flags=("--out", "-o"), metavar="MODEL")
     grid: tuple[str, ...] = setting(
         (),
-        "values of a setting to choose from with --choose: of the learner, scaling or base_scale",
+        "hyperparameter grid: values of a setting of the learner, of scaling or base_scale",
         metavar="KEY=V1,V2,...",
         group=CHOICE,
     )

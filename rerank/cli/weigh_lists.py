@@ -27,9 +27,13 @@ class WeighLists(Printed, Jobs, Verb):
         None, "principal axes of each list [5]", flags=("--components", "-c"), metavar="N"
     )
     basis: str | None = setting(
-        None, "weights are made of Gaussians of 2 - 2 K, or of K itself [gaussian]", metavar="gaussian|kernel"
+        None,
+        "basis functions of the weights: Gaussians of 2 - 2 K, or K itself [gaussian]",
+        metavar="gaussian|kernel",
     )
-    centres: int | None = setting(None, "lists of TEST that they are centred at [100]", metavar="N")
+    centres: int | None = setting(
+        None, "maximum number of centres, drawn from the lists of TEST [100]", metavar="N"
+    )
     set_: tuple[str, ...] = setting(
         (),
         "a setting: the ones above, ridge, widths or folds, as of the learner list-iw",
@@ -38,7 +42,7 @@ class WeighLists(Printed, Jobs, Verb):
         key="set",
     )
     scaling: str = setting("auto", "see 'rerank list scalings'; auto = zscore if dense", metavar="NAME")
-    seed: int = setting(1, "of centres and of parts for widths", ge=0)
+    seed: int = setting(1, "random seed of centres and folds", ge=0)
 
 
 @verb(WeighLists)

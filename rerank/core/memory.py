@@ -1,7 +1,7 @@
 """Memory that this process can still have, and the refusal of what will not fit.
 
-The least of four bounds counts: the machine's free memory without swap, the limit of the control group and of
-its parents (containers, batch systems), ``ulimit -v``, and the environment variable RERANK_MEMORY.
+The smallest of four limits applies: the machine's free memory without swap, the limit of the control group
+and of its parents (containers, batch systems), ``ulimit -v``, and the environment variable RERANK_MEMORY.
 """
 
 from __future__ import annotations

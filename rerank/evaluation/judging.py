@@ -45,7 +45,7 @@ class Judging(Settings):
     missing: str | None = setting(None, "what takes the place of scores that a system lacks")
     samples: int = setting(1000, "bootstrap samples of the lists", ge=1)
     level: float = setting(0.95, "level of the intervals", gt=0, lt=1, metavar="LEVEL")
-    seed: int = setting(SEED, "seed of the tests", ge=0)
+    seed: int = setting(SEED, "random seed of the tests", ge=0)
 
     @classmethod
     def by(cls, metrics: Sequence[str] | str | None, **settings: Any) -> Self:

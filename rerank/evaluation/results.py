@@ -474,7 +474,7 @@ class Results:
                         yield list_id, name, metric, value
 
     def remarks(self) -> list[str]:
-        """Return the notes, and what the values are not: means over all folds, over all lists."""
+        """Return the notes, and caveats: which folds or lists the means leave out."""
         sizes = [part.lists.n_lists - part.unjudged for part in self.parts]
         judged = sum(sizes)
         notes = list(self.notes)

@@ -113,7 +113,7 @@ class ExperimentConfig(Settings):
         "next", "development lists of a drawn fold: those of the next fold, or none"
     )
     select: SelectSection = setting(
-        SelectSection(), "how settings, rounds and base score's weight are chosen"
+        SelectSection(), "model selection: hyperparameters, epochs, weight of the base score"
     )
     scaling: str | None = setting(None, "scaling of rows that name none; none = the learner's")
     base_scale: float | Literal["auto"] | None = setting(None, "base_scale of rows that name none")
@@ -124,7 +124,7 @@ class ExperimentConfig(Settings):
     ablation: Annotated[tuple[int, ...], _shares] = setting(
         (100,), "shares of the training lists in percent; smaller ones are part of larger ones"
     )
-    grid: dict[str, Any] = setting({}, "values of settings that every row chooses from")
+    grid: dict[str, Any] = setting({}, "hyperparameter grid of every row")
     learners: dict[str, dict[str, Any] | None] = setting({}, "the rows: settings of a learner and its grid")
 
     _path: str = "experiment"

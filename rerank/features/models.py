@@ -34,7 +34,7 @@ _ALIKE = 0.9  # share of amino acids; a model whose numbers are shifted has abou
 
 
 class ModelPairs:
-    """What is known of each pair of models of a list, see ``metrics.residue_pairs``.
+    """Similarities of each pair of models of a list, see ``metrics.residue_pairs``.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _blocks(models: Traces, n_pairs: int) -> list[tuple[int, int]]:
 
 
 def _block(models: Traces, first: int, last: int, gdt: bool, tm: bool) -> Floats:
-    """What is known of pairs ``first`` to ``last`` - 1 of models: float64 (last - first, WIDTH)."""
+    """Similarities of pairs ``first`` to ``last`` - 1 of models: float64 (last - first, WIDTH)."""
     pairs = among(models, *_numbered(len(models), np.arange(first, last)))
     return pairs.superposed(gdt, tm, thorough=False)  # a mean over models needs no last residue
 

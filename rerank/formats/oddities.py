@@ -30,7 +30,7 @@ def note_oddities(lists: CandidateLists) -> None:
             above = int(np.count_nonzero(lists.features.column(lists.column_of(name)) > _ABOVE_ZERO))
             if above:
                 what = f"{above} of {lists.n_items} values of {quoted(name)}"
-                note(f"{lists.source}: {what} are above 0: a cost?")
+                note(f"{lists.source}: {what} are positive; if smaller is better, negate the column")
     if lists.references:
         _note_references(lists)
 

@@ -29,7 +29,7 @@ class RandomRanker(Learner):
     scale_invariant = True
     accepts_nan = True
 
-    seed: int = setting(1, "seed of the scores", ge=0)
+    seed: int = setting(1, "random seed of the scores", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         return RandomModel(lists.names(), self.seed)
@@ -82,7 +82,7 @@ class ReciprocalRankFusion(Fusion):
     source = "Cormack et al. 2009"
     scale_invariant = True
 
-    k: float = setting(60.0, "added to each rank; the larger, the less the top ranks count", ge=0)
+    k: float = setting(60.0, "constant added to each rank; the larger, the less the top ranks count", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         return ReciprocalRank(lists.names(), np.ones(lists.n_features), self.k)

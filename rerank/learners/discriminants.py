@@ -290,7 +290,7 @@ class RankLinearDiscriminant(Discriminant):
     summary = "linear discriminant with larger scatter between labels that are further apart"
     source = "Duh 2009, Algorithm 5"
 
-    beta: Beta = setting("train", "what a violation costs; train = the best of 0.1, 1, 10, 50, 100")
+    beta: Beta = setting("train", "cost of a violation; train = the best of 0.1, 1, 10, 50, 100")
 
     def check_values(self) -> None:
         if self.beta != "train" and not self.beta >= 0:

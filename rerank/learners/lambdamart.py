@@ -56,24 +56,26 @@ class LambdaMart(Learner):
     accepts_nan = True
     accepts_list_weights = True
 
-    rounds: int = setting(100, "most trees", ge=1)
-    learning_rate: float = setting(0.1, "what each tree is multiplied by", gt=0, le=1)
-    leaves: int = setting(31, "most leaves of a tree", ge=2, le=131072)
-    min_leaf: int = setting(20, "least items of a leaf", ge=1)
-    min_hessian: float = setting(1e-3, "least sum of second derivatives in a leaf", ge=0)
-    l2: float = setting(0.0, "weight of the squared values of leaves", ge=0)
-    features: float = setting(1.0, "share of the features that each tree sees", gt=0, le=1)
-    bins: int = setting(255, "most values of a feature that are told apart", ge=2, le=65535)
+    rounds: int = setting(100, "maximum number of trees", ge=1)
+    learning_rate: float = setting(0.1, "learning rate: factor of each tree", gt=0, le=1)
+    leaves: int = setting(31, "maximum number of leaves per tree", ge=2, le=131072)
+    min_leaf: int = setting(20, "minimum number of items per leaf", ge=1)
+    min_hessian: float = setting(1e-3, "minimum sum of second derivatives per leaf", ge=0)
+    l2: float = setting(0.0, "L2 regularisation of the leaf values", ge=0)
+    features: float = setting(1.0, "fraction of the features that each tree sees", gt=0, le=1)
+    bins: int = setting(255, "maximum number of bins per feature", ge=2, le=65535)
     gain: Literal["exp", "label"] = setting(
         "exp", "gains of nDCG: 2^label - 1, or the label (less the least one, if that is below 0)"
     )
     truncation: int = setting(30, "pairs have an item among the first so many", ge=1)
     normalise: bool = setting(True, "divide the lambdas of a list by a function of their sum")
     patience: int | None = setting(
-        None, "keep=best: stop after so many rounds in a row without a better one on dev; none = never", ge=1
+        None, "keep=best: early stopping after so many rounds without improvement on dev; none = never", ge=1
     )
     keep: Keep = setting("last", KEEP_HELP)
-    seed: int = setting(1, "seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS)
+    seed: int = setting(
+        1, "random seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS
+    )
 
     def check_values(self) -> None:
         if self.patience is not None and self.keep != "best":

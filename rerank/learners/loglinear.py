@@ -178,19 +178,22 @@ class LogLinear(Learner):
     accepts_list_weights = True
     accepts_initial = True
 
-    penalty: Literal["gaussian", "l1"] = setting("gaussian", "squares of the weights, or their magnitudes")
+    penalty: Literal["gaussian", "l1"] = setting(
+        "gaussian", "penalty: squares of the weights (l2), or their magnitudes (l1)"
+    )
     prior: Strength = setting(
-        3.0, "weight of the penalty; dev = the best of 13 from 1000 to 0.001 on the development lists"
+        3.0, "regularisation strength; dev = the best of 13 from 1000 to 0.001 on the development lists"
     )
     targets: Targets = setting(
         "best",
-        "what becomes likely: the best item, on ties the one with the largest base score (best); all tied "
-        "for best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) (soft)",
+        "target: the best item, on ties the one with the largest base score (best); all tied for "
+        "best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) "
+        "(soft)",
     )
     sharpness: float | None = setting(None, "soft targets; none = 50 / the range of the labels", gt=0)
     batch: int | None = setting(None, "features added at a time; none = all features at once", ge=1)
     batches: int | Literal["dev"] | None = setting(
-        None, "most batches; dev = as many as are best on the development lists; none = 10"
+        None, "maximum number of batches; dev = the best number on the development lists; none = 10"
     )
     init: Literal["auto", "given", "base", "zero"] = setting(
         "auto",
@@ -198,9 +201,12 @@ class LogLinear(Learner):
         "or zero; auto = given, else zero",
     )
     tolerance: float = setting(
-        1e-4, "most distance from the minimum of the penalised loss, relative to it", gt=0, le=0.1
+        1e-4,
+        "stopping tolerance: distance from the minimum of the penalised loss, relative to it",
+        gt=0,
+        le=0.1,
     )
-    iterations: int = setting(5000, "most steps of L-BFGS for one minimum", ge=1)
+    iterations: int = setting(5000, "maximum number of L-BFGS steps per minimum", ge=1)
 
     def check_values(self) -> None:
         check_strength("prior", self.prior)

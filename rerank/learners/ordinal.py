@@ -137,8 +137,8 @@ class ItemLearner(Learner):
         "average", "the last weights and thresholds, or their mean over all examples seen"
     )
     keep: Keep = setting("last", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the items in a new random order in each epoch")
-    seed: int = setting(1, "seed of the random order", ge=0)
+    shuffle: bool = setting(True, "shuffle the items before each epoch")
+    seed: int = setting(1, "random seed of the order", ge=0)
 
     def _items(self, lists: CandidateLists) -> GradedItems:
         """Return the examples in ``lists``."""

@@ -76,12 +76,16 @@ class Penalised(Learner):
 
     penalty: Strength = setting(
         1.0,
-        "weight of the squared weights; dev = the best of 19 from 1e6 to 0.001 on the development lists",
+        "regularisation strength (squared weights); dev = the best of 19 from 1e6 to 0.001 on the "
+        "development lists",
     )
     tolerance: float = setting(
-        1e-6, "most distance from the minimum of the penalised loss, relative to it", gt=0, le=0.1
+        1e-6,
+        "stopping tolerance: distance from the minimum of the penalised loss, relative to it",
+        gt=0,
+        le=0.1,
     )
-    iterations: int = setting(5000, "most steps of L-BFGS for one minimum", ge=1)
+    iterations: int = setting(5000, "maximum number of L-BFGS steps per minimum", ge=1)
 
     def check_values(self) -> None:
         check_strength("penalty", self.penalty)

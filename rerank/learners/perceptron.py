@@ -176,8 +176,8 @@ class Perceptron(Learner):
     engine: Literal["auto", "reference", "fast"] = setting(
         "auto", "loop over pairs (reference), O(k log k) (fast), or the quicker one for each list"
     )
-    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
-    seed: int = setting(1, "seed of the random order", ge=0)
+    shuffle: bool = setting(True, "shuffle the lists before each epoch")
+    seed: int = setting(1, "random seed of the order", ge=0)
 
     def check_values(self) -> None:
         self.relation, self.margin_function  # noqa: B018 (they check their own ranges)

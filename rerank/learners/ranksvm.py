@@ -41,14 +41,15 @@ def pairs_setting() -> Any:
 
 def balance_setting() -> Any:
     """Return the setting ``list_balance``."""
-    return setting(True, "every list counts as much as another; without it, every pair as much as another")
+    return setting(True, "weight all lists equally; without it, all pairs")
 
 
 def tolerance_setting() -> Any:
     """Return the setting ``tolerance``."""
     return setting(
         1e-4,
-        "most distance from the minimum, relative to it and to the difference from weights of 0",
+        "stopping tolerance: distance from the minimum, relative to it and to the difference from "
+        "weights of 0",
         gt=0,
         le=0.1,
     )
@@ -114,12 +115,12 @@ class RankSVM(Learner):
         "weight of the mean loss of pairs; dev = the best of 13 from 0.1 to 100000 on the development lists",
     )
     loss: Literal["l1", "l2"] = setting(
-        "l2", "what a pair lacks to the margin 1 (l1, the hinge loss) or its square (l2)"
+        "l2", "loss of a pair: hinge (l1) or squared hinge (l2), with margin 1"
     )
     pairs: PairChoice = pairs_setting()
     list_balance: bool = balance_setting()
     tolerance: float = tolerance_setting()
-    iterations: int = setting(200, "most steps of Newton's method for one minimum", ge=1)
+    iterations: int = setting(200, "maximum number of Newton steps per minimum", ge=1)
 
     def check_values(self) -> None:
         check_strength("C", self.C)

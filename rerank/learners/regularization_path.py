@@ -1,4 +1,4 @@
-"""Fits under several strengths of a penalty, each from the one before, and the best of them on dev."""
+"""Warm-started regularisation path; the dev set selects the strength."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class Bleu(_BleuMetric):
     source = "Papineni et al. 2002; sacrebleu"
     elsewhere = "BLEU of sacrebleu: equal with the same tokenizer"
     examples = ("BLEU", "BLEU(lc=1)", "BLEU(smooth=floor, value=0.01)")
-    smooth: Smoothing = setting("exp", "what replaces zero matches")
+    smooth: Smoothing = setting("exp", "replacement of zero matches")
     value: float | None = setting(None, "of floor (0.1 by default) and add-k (1)", gt=0)
 
     def check_values(self) -> None:
@@ -209,7 +209,6 @@ class Bleu(_BleuMetric):
         return Bleu(tok=self.tok, lc=self.lc, smooth=self.smooth) if usual else self
 
     def prepare_in(self, preparation: Preparation) -> BleuJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         return BleuJudge(self, preparation)
 
 
@@ -277,7 +276,6 @@ class SentenceBleu(_BleuMetric):
     smooth: PlusOne = setting("each", "orders that get one match more: each, or those of n > 1")
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         counts = preparation.shared(self.statistics)
         return MeanJudge(
             self.name,

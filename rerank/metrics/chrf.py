@@ -84,7 +84,6 @@ class Chrf(SelectingMetric, TextStatistics):
         return out
 
     def prepare_in(self, preparation: Preparation) -> ChrfJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         return ChrfJudge(self, preparation)
 
 

@@ -73,7 +73,6 @@ class PairAccuracy(Metric):
     over: Literal["lists", "pairs"] = setting("lists", "mean over lists, or over the pairs of all lists")
 
     def prepare_in(self, preparation: Preparation) -> PairJudge:
-        """Return a judge that shares its pairs with the others of ``preparation``."""
         return PairJudge(self, preparation.of_lists(Pairs))
 
 
@@ -247,7 +246,6 @@ class _Correlation(Metric):
         """Return the numerators and the squares of the denominators (n_lists)."""
 
     def prepare_in(self, preparation: Preparation) -> CorrelationJudge:
-        """Return a judge that shares ranks with the others of ``preparation``."""
         return CorrelationJudge(self, preparation.of_lists(Agreement))
 
 

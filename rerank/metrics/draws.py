@@ -235,7 +235,6 @@ class Best(SampleMetric):
     examples = ("best", "best(short=all)@2", "best(draw=first, short=all)@3", "best(short=skip)@3")
 
     def prepare_in(self, preparation: Preparation) -> BestJudge:
-        """Return a judge that shares order and labels with others of the same draw."""
         return BestJudge(self, self.samples(preparation, Ordered))
 
 
@@ -301,7 +300,6 @@ class Pass(SampleMetric):
         return [f"rel:{value_text(self.rel) if self.rel else '>0'}"]
 
     def prepare_in(self, preparation: Preparation) -> PassJudge:
-        """Return a judge that shares its labels with others of the same draw."""
         return PassJudge(self, self.samples(preparation, Samples))
 
 

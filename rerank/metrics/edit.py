@@ -155,7 +155,6 @@ class EditRate(SelectingMetric, TextStatistics):
         )
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         signature = self.signature(preparation.lists, self.family)
         stage = preparation.of_lists(Selection)
         counts = preparation.shared(self)
@@ -261,7 +260,6 @@ class Ter(SelectingMetric, TextStatistics):
         return StringColumn.from_strings(tokenize(text.rstrip()) for text in column)
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         signature = signed(
             "TER",
             f"nrefs:{reference_count(preparation.lists)}",

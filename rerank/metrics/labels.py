@@ -112,7 +112,6 @@ class _LabelMetric(SelectingMetric):
         return labels.judged
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        """Return a judge that shares labels and choices with the others of ``preparation``."""
         labels = preparation.of_lists(Labels)
         return self.kind(
             self.name,

@@ -113,7 +113,6 @@ class _Operation(_OfText):
     column: ClassVar[int]
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         rate = self.rate()
         found: AnyArray = preparation.shared(Operations(rate=rate))
         per_item = np.ascontiguousarray(found[:, [self.column, 3]])
@@ -136,7 +135,6 @@ class SentenceErrorRate(_OfWords):
     examples = ("SER", "SER(lc=1)")
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         rate = self.rate()
         wrong = np.where(preparation.shared(rate)[:, 0] > 0, 100.0, 0.0)
         signature = rate.signature(preparation.lists, self.family)

@@ -90,7 +90,6 @@ class TopOracle(Metric):
         return f"oracle{self.cutoff}.{self.inner.name}"
 
     def prepare_in(self, preparation: Preparation) -> OracleJudge:
-        """Return a judge that shares the inner metric's work, and its order with oracles of one size."""
         stage = preparation.of_lists(_Top(self.cutoff))
         return OracleJudge(self.name, self.inner.prepare_in(preparation), stage)
 

@@ -144,7 +144,6 @@ class _Brackets(SelectingMetric):
         """Return the judge that sums these counts."""
 
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
         lists = preparation.lists
         counts = preparation.of_lists(counts_of)
         needed = [("lengths of sentences", LENGTH)] * (self.max is not None)

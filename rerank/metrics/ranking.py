@@ -65,7 +65,6 @@ class RankingMetric(Metric):
         """Return a judge of these judgements."""
 
     def prepare_in(self, preparation: Preparation) -> RankingJudge:
-        """Return a judge that shares its Relevance with the others of ``preparation``."""
         return self.judge(preparation.shared(_relevance), preparation.no_relevant)
 
 

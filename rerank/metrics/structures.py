@@ -126,7 +126,6 @@ class Clashes(SelectingMetric):
     better = -1
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        """Return a judge that shares choices with the others of ``preparation``."""
         values = preparation.of_lists(_values)
         lists = preparation.lists
         judge = MeanJudge(
@@ -183,7 +182,6 @@ class StructureMetric(SelectingMetric):
         return ["norm:native"]
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        """Return a judge that shares superpositions and choices with the others of ``preparation``."""
         lists = preparation.lists
         counts = preparation.shared(_counted)
         judged = _judged(lists, counts)

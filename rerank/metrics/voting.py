@@ -76,7 +76,6 @@ class Majority(_VoteMetric):
     of_scores = False
 
     def prepare_in(self, preparation: Preparation) -> VoteJudge:
-        """Return a judge that shares the answers with others of the same draw."""
         return VoteJudge(self, self.samples(preparation, Ballots))
 
 
@@ -104,14 +103,13 @@ class WeightedMajority(_VoteMetric):
     of_order = False
 
     weight: Literal["score", "exp", "rank"] = setting(
-        "score", "what a sample's vote weighs: its score, exp(score), or its rank in the list from the worst"
+        "score", "weight of a sample's vote: its score, exp(score), or its rank in the list from the worst"
     )
 
     def formula(self) -> list[str]:
         return [f"weight:{self.weight}", *super().formula()]
 
     def prepare_in(self, preparation: Preparation) -> WeightedJudge:
-        """Return a judge that shares the answers with others of the same draw."""
         return WeightedJudge(self, self.samples(preparation, Ballots))
 
 

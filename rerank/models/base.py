@@ -112,7 +112,7 @@ class Model(Display, ABC):
 
     @property
     def fill(self) -> float:
-        """What a feature is taken as that dense lists have no column of: 0, or NaN = missing."""
+        """Fill value for features that dense input lacks: 0 or NaN."""
         return self.absent if self.imputation is None else self.imputation.absent
 
     @property

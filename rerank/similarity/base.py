@@ -1,4 +1,4 @@
-"""What kernels are: settings, and sets of lists prepared so that any two of them can be compared."""
+"""Base classes of kernels on lists and on items: settings, and sets that are prepared to be compared."""
 
 from __future__ import annotations
 

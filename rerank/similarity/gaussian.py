@@ -103,7 +103,7 @@ class Bhattacharyya(Kernel):
     summary = "overlap of Gaussians fitted to the items"
     definite: ClassVar[bool] = True
 
-    ridge: float = setting(0.01, "added to the variance of each feature, in squared units of it", gt=0)
+    ridge: float = setting(0.01, "ridge added to the variance of each feature, in squared units of it", gt=0)
 
     def prepare(
         self, lists: CandidateLists, other: CandidateLists | None = None

@@ -204,9 +204,9 @@ class Polynomial(_Normalised):
     name = "polynomial"
     summary = "power of the inner product of features"
 
-    degree: int = setting(2, "the power", ge=1, le=100)
-    gamma: float = setting(1.0, "factor of the inner product", gt=0)
-    constant: float = setting(1.0, "added to it", ge=0)
+    degree: int = setting(2, "exponent", ge=1, le=100)
+    gamma: float = setting(1.0, "factor of the inner product, gamma", gt=0)
+    constant: float = setting(1.0, "constant added to the inner product", ge=0)
 
 
 @ITEM_KERNELS.register("gaussian")

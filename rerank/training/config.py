@@ -76,10 +76,10 @@ class SelectSection(Settings):
     )
     choose: Literal["none", "dev", "folds"] = setting(
         "none",
-        "choose the settings of the grid by the metric on the development lists, or, with the number of "
-        "rounds, on out-of-fold scores of the training lists",
+        "select hyperparameters on the dev set, or by cross-validation on the training lists, "
+        "which also selects the number of epochs",
     )
-    folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
+    folds: int | None = setting(None, "number of cross-validation folds; none = 5", ge=2)
 
 
 class TrainConfig(Settings):
@@ -104,7 +104,7 @@ class TrainConfig(Settings):
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
     select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
     grid: dict[str, Any] = setting(
-        {}, "values of settings of the learner, of scaling and base_scale, to choose from"
+        {}, "hyperparameter grid: values of the learner's settings, of scaling and of base_scale"
     )
     seed: int | None = setting(None, "seed of a learner that has one", group="", ge=0)
     seeds: int = setting(

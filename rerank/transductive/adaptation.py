@@ -24,7 +24,7 @@ _GAIN = 1e-9  # of a list
 
 @dataclass(frozen=True, eq=False)
 class ListRow:
-    """What happened to one list.
+    """Result of adapting to one list.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a transductive method makes: an adapter of labelled lists, which makes a ranker for each list."""
+"""Adapters of labelled lists, which make a ranker for each list, and the method in a model file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Adapter(ABC):
 
 
 class Method(Protocol):
-    """What a model needs of ``Transductive``."""
+    """Interface of ``Transductive`` that the model uses."""
 
     name: ClassVar[str]
     seed: int

@@ -1,4 +1,4 @@
-"""What models have in common that adapt to the lists that they score."""
+"""Base class of models that adapt to the lists that they score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every transductive method shares: the base learner, the abstain rule, and the model that adapts."""
+"""Base class of transductive methods: the base learner, the abstain rule, and the model that adapts."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Transductive(MetaLearner):
 
     abstain: Literal["none", "auto"] | float = setting(
         "none",
-        "keep the unadapted ranking of a list if Kendall's tau of the two is below this, from -1 to 1; "
-        "auto = chosen on the dev lists by the metric",
+        "keep the unadapted ranking of a list if Kendall's tau of the two is below this, from -1 "
+        "to 1; auto = selected on the dev lists by the metric",
         parse=_no_truth_value,
     )
-    seed: int = setting(1, "seed of all that is drawn, also by the base learner unless it has its own", ge=0)
+    seed: int = setting(1, "random seed, also of the base learner unless it has its own", ge=0)
 
     def check_values(self) -> None:
         super().check_values()

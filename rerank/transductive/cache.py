@@ -176,7 +176,7 @@ class RankerCache:
             return None
 
     def _indexed(self) -> CacheIndex:
-        """What the index says of the rankers that are stored; those that it lacks are read one by one."""
+        """The index of the stored rankers; those that it lacks are read one by one."""
         parts = {}
         path = os.path.join(self.folder, _INDEX)
         if os.path.exists(path):

@@ -1,4 +1,4 @@
-"""By what a list is found that is like another one: its axes, and the distributions of its features."""
+"""Descriptors for nearest-list search (principal axes, feature histograms), and the files of the cache."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class ListImportanceWeighting(ListWeighting, MetaLearner):
         "base=rankboost: costs of pairs in the rounds (AdaCost), or the initial distribution over pairs",
     )
     seed: int = setting(
-        1, "seed of the centres and parts, also of the base learner unless it has its own", ge=0
+        1, "random seed of centres and folds, also of the base learner unless it has its own", ge=0
     )
 
     def check_values(self) -> None:
@@ -185,7 +185,7 @@ class ListImportanceWeighting(ListWeighting, MetaLearner):
         return model
 
     def _notes(self, found: WeighedLists) -> dict[str, Fact]:
-        """What the training record has of the weights."""
+        """Facts about the weights for the training record."""
         kernel, figures = self.kernel_on_lists, found.figures
         own = ", ".join(f"{name} {value:g}" for name, value in kernel.get_params().items())
         facts: dict[str, Fact] = {"kernel": f"{kernel.name} ({own})" if own else kernel.name}

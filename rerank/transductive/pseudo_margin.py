@@ -81,7 +81,9 @@ class PseudoMargin(Transductive):
     direction: Literal["maximise", "minimise"] = setting(
         "maximise", "make the differences of scores in unlabelled pairs large, or small"
     )
-    warm_up: int = setting(0, "rounds of labelled pairs alone before the others, out of base.rounds", ge=0)
+    warm_up: int = setting(
+        0, "rounds on labelled pairs alone before the unlabelled ones join; part of base.rounds", ge=0
+    )
 
     def check_values(self) -> None:
         super().check_values()

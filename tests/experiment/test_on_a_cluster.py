@@ -189,7 +189,7 @@ def test_wrong_addresses_and_both_options_are_one_line(arguments, here):
     rerank.train(rerank.load("train.letor"), learner="fg", base={"rounds": 2}).save("adapting")
     for more, expected in (
         (["--cluster", "here"], "cluster: found 'here', expected an address such as tcp://host:8786"),
-        (["--cluster", "tcp://a:1", "--jobs", "2"], "jobs=2: not used with a cluster"),
+        (["--cluster", "tcp://a:1", "--jobs", "2"], "jobs=2: cannot be combined with a cluster"),
     ):
         ran = CliRunner().invoke(app, [*arguments, *more], standalone_mode=False)
         assert ran.return_value == 2

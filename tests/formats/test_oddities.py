@@ -53,11 +53,15 @@ def test_a_file_without_qids_is_one_list(tmp_path: Path) -> None:
 def test_positive_log_probabilities(tmp_path: Path) -> None:
     path = tmp_path / "set.parses"
     path.write_text("12.5\t(S a)\n-1\t(S a)\n\n")
-    assert notes_of(path)[1] == ["1 of 2 values of 'logprob' are above 0: a cost?"]
+    assert notes_of(path)[1] == [
+        "1 of 2 values of 'logprob' are positive; if smaller is better, negate the column"
+    ]
     path = tmp_path / "set.jsonl"
     line = {"list": 1, "cumulative_logprob": 1e-9, "neg_logprob": 3, "NLogP": 3, "text": "a"}
     path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "cumulative_logprob": 0.5}) + "\n")
-    assert notes_of(path)[1] == ["1 of 2 values of 'cumulative_logprob' are above 0: a cost?"]
+    assert notes_of(path)[1] == [
+        "1 of 2 values of 'cumulative_logprob' are positive; if smaller is better, negate the column"
+    ]
 
 
 def nbest(tmp_path: Path, n: int = 8) -> tuple[Path, list[str]]:

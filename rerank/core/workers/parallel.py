@@ -60,9 +60,7 @@ def using(jobs: int | None, cluster: str | None = None) -> Iterator[None]:
             _jobs.reset(before)
         return
     if jobs is not None:
-        raise ConfigError(
-            f"jobs={jobs}: not used with a cluster, all of whose workers work: give one of both"
-        )
+        raise ConfigError(f"jobs={jobs}: cannot be combined with a cluster")
     from rerank.core.workers.dask import connected
 
     with connected(cluster) as there:
@@ -116,7 +114,7 @@ def each(
         With a cluster, use its workers: the function is defined in a module, or a method, and returns all
         that it finds. Otherwise a cluster is not used.
     step
-        What is being done and what a task is, for the display of progress; None = it shows nothing.
+        Label and unit of the progress bar; None hides it.
     """
     todo = list(tasks)
     if step is None:

@@ -33,7 +33,7 @@ _SUFFIX = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass
 class QAStatistics:
-    """What was linked, counted over candidates.
+    """Counts of linked words over candidates.
 
     Attributes
     ----------
@@ -391,6 +391,6 @@ class QASettings(Settings):
 
     @property
     def reductions(self) -> set[str]:
-        """What words are reduced to, for leaves or for comparing."""
+        """Reductions of words, for leaves or for comparing."""
         leaves = {self.leaves or "stem"} if self.trees != "none" else set()
         return leaves | ({self.match or "stem"} if self.links or self.overlap else set())

@@ -119,7 +119,7 @@ class Boosting(Learner):
     epsilon: float | None = setting(
         None, "smoothing of the steps, in units of Z; none = 0.0025; iterative scaling has none", ge=0, lt=1
     )
-    rounds: int = setting(1000, "most rounds; fewer if no indicator lowers the loss", ge=1)
+    rounds: int = setting(1000, "maximum number of rounds; fewer if no indicator lowers the loss", ge=1)
     pair_weighting: Literal["auto", "score", "one"] = setting(
         "auto",
         "S of loss=exp: the difference of the labels, or 1; auto = score for rankings, one for classes",
@@ -131,8 +131,8 @@ class Boosting(Learner):
     )
     bins: int | None = setting(
         32,
-        "most thresholds of a feature, at quantiles; one with fewer values has a threshold at each of them; "
-        "none = all values",
+        "maximum number of thresholds per feature, at quantiles; a feature with fewer values has "
+        "a threshold at each; none = all values",
         ge=1,
     )
     keep: Keep = setting("last", KEEP_HELP)

@@ -64,9 +64,9 @@ class PredtronSettings(Learner):
 
     task: TaskName = setting(
         "ranking",
-        "what is predicted: the order of each list; or of examples with classes (--classes) one of two "
-        "(binary), of several (multiclass), of numbers (ordinal), a set of classes (multilabel), or the "
-        "order of all classes (multilabel-ranking)",
+        "prediction task: the order of each list; or for examples with classes (--classes) one of "
+        "two (binary), of several (multiclass), of numbers (ordinal), a set of classes "
+        "(multilabel), or the order of all classes (multilabel-ranking)",
     )
     loss: LossName = setting(
         "auto",
@@ -125,8 +125,8 @@ class PredtronSettings(Learner):
         "auto = given, else zero",
     )
     keep: Keep = setting("last", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
-    seed: int = setting(1, "seed of the random order", ge=0)
+    shuffle: bool = setting(True, "shuffle the lists before each epoch")
+    seed: int = setting(1, "random seed of the order", ge=0)
 
     def check_values(self) -> None:
         """Raise ConfigError for a setting that would have no effect on the task or beside the others."""

@@ -79,12 +79,12 @@ class PreferenceSVM(Learner):
     pairs: PairChoice = pairs_setting()
     list_balance: bool = balance_setting()
     tolerance: float = tolerance_setting()
-    iterations: int = setting(20_000, "most working sets of items for one minimum", ge=1)
+    iterations: int = setting(20_000, "maximum number of working sets per minimum", ge=1)
     cache: int = setting(
         1000, "megabytes for rows of the kernel, which are computed again if they do not fit", ge=1
     )
     probability: bool = setting(False, "learn probabilities of being the best item of a list")
-    probability_folds: int = setting(_FOLDS, "parts of the lists, with probability=true", ge=2)
+    probability_folds: int = setting(_FOLDS, "probability=true: number of cross-validation folds", ge=2)
 
     def check_values(self) -> None:
         if self.kernel != "auto":

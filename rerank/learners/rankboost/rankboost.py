@@ -205,12 +205,12 @@ class RankBoost(Learner):
     accepts_list_weights = True
     accepts_pair_weights = True
 
-    rounds: int = setting(300, "most rounds; fewer if no weak ranker lowers the loss", ge=1)
+    rounds: int = setting(300, "maximum number of rounds; fewer if no weak ranker lowers the loss", ge=1)
     weak: Weak = setting(
         "stumps", "weak rankers: thresholds of features (stumps), features scaled into [0, 1] (raw), or both"
     )
     thresholds: Literal["all"] | int = setting(
-        "all", "most thresholds of a feature; all = one at each value but the smallest"
+        "all", "maximum number of thresholds per feature; all = one at each value but the smallest"
     )
     spacing: Spacing = setting(
         "quantile",
@@ -229,7 +229,7 @@ class RankBoost(Learner):
         None, f"step=exact: smoothing in units of the sum of weights; none = {_EPSILON:g}", gt=0, lt=1
     )
     learning_rate: float = setting(
-        1.0, "what each step is multiplied by: with less than 1, more rounds take smaller steps", gt=0, le=1
+        1.0, "learning rate: factor of each step; below 1, more rounds take smaller steps", gt=0, le=1
     )
     pairs: Literal["all", "neighbours"] = setting(
         "all", "items with different labels, or only those whose labels are next to each other in the list"

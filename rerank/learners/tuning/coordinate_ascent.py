@@ -147,13 +147,13 @@ class CoordinateAscent(Learner):
 
     restarts: int = setting(7, "random starts in addition to the initial weights", ge=0)
     init: Init = setting("auto", INIT_HELP)
-    passes: int = setting(25, "most passes over the features from each start", ge=1)
-    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0)
-    best: Literal["train", "dev"] = setting("train", "the lists by which the best restart is chosen")
+    passes: int = setting(25, "maximum number of passes over the features per start", ge=1)
+    min_gain: float = setting(1e-6, "minimum gain of a step, in the metric's units", ge=0)
+    best: Literal["train", "dev"] = setting("train", "lists that select the best restart")
     average: int = setting(
         1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
     )
-    seed: int = setting(1, "seed of starts, drawn pairs and the order of features", ge=0)
+    seed: int = setting(1, "random seed of starts, sampled pairs and the order of features", ge=0)
 
     def check_values(self) -> None:
         if self.average > self.restarts + 1:

@@ -87,13 +87,15 @@ class Mert(Learner):
         "lines: one per feature, or as many random ones; both = random ones if no feature gains",
     )
     init: Init = setting("auto", INIT_HELP)
-    passes: int = setting(100, "most passes over the directions in each climb", ge=1)
-    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0)
-    l2: float = setting(0.0, "weight of the penalty on the distance from the initial weights", ge=0)
+    passes: int = setting(100, "maximum number of passes over the directions per climb", ge=1)
+    min_gain: float = setting(1e-6, "minimum gain of a step, in the metric's units", ge=0)
+    l2: float = setting(
+        0.0, "regularisation strength: penalty on the distance from the initial weights", ge=0
+    )
     average: int = setting(
         1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
     )
-    seed: int = setting(1, "seed of starts, directions and their order", ge=0)
+    seed: int = setting(1, "random seed of starts, directions and their order", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge

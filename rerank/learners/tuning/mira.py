@@ -66,15 +66,15 @@ class Mira(Learner):
     )
     c: float = setting(
         0.01,
-        "largest step; 0.01 suits features as decoders write them, scaled ones (zscore) need about 1",
+        "maximum step size; 0.01 suits raw decoder features, scaled ones (zscore) need about 1",
         gt=0,
     )
     decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
     epochs: int = setting(60, "number of epochs", ge=1)
     init: Init = setting("auto", INIT_HELP)
     keep: Keep = setting("train", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
-    seed: int = setting(1, "seed of the random order", ge=0)
+    shuffle: bool = setting(True, "shuffle the lists before each epoch")
+    seed: int = setting(1, "random seed of the order", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge

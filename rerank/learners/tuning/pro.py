@@ -55,17 +55,17 @@ class Pro(Learner):
     keep_pairs: int = setting(50, "pairs kept from each list (Xi in the paper)", ge=1)
     threshold: float | None = setting(
         None,
-        "least difference of labels; 5 points of sBLEU in the paper; none = 0.05 of the labels' range",
+        "minimum difference of labels; 5 points of sBLEU in the paper; none = 0.05 of the labels' range",
         ge=0,
     )
-    l2: float = setting(0.25, "weight of the penalty", ge=0)
+    l2: float = setting(0.25, "regularisation strength", ge=0)
     init: Init = setting(
         "auto",
         "w0, which the penalty prefers: given (with --init), base (they reproduce the first stage's scores), "
         "even (1 / number of features) or zero; auto = given, else zero",
     )
-    iterations: int = setting(500, "most steps of L-BFGS", ge=1)
-    seed: int = setting(1, "seed of the drawn pairs", ge=0)
+    iterations: int = setting(500, "maximum number of L-BFGS steps", ge=1)
+    seed: int = setting(1, "random seed of the sampled pairs", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         assert lists.labels is not None  # needs_labels

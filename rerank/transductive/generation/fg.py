@@ -128,7 +128,7 @@ class FeatureGeneration(KernelFeatures, Transductive):
     source = "Duh 2009, chapter 5"
 
     lda: int = setting(
-        0, "further features by the first discriminants of ranklda on the labelled lists", ge=0
+        0, "number of additional features: the first discriminants of ranklda on the labelled lists", ge=0
     )
     project: Literal["test", "own"] = setting(
         "test",

@@ -45,8 +45,8 @@ class KernelFeatures(Settings):
         "kernels, separated by commas: linear, polyP of order P, gaussian:S of bandwidth S, diffusion:T of a "
         "random walk of T steps",
     )
-    components: int = setting(5, "most components of each kernel", ge=1, le=1000)
-    neighbours: int = setting(10, "diffusion: nearest items that an item has an edge to", ge=1)
+    components: int = setting(5, "maximum number of components per kernel", ge=1, le=1000)
+    neighbours: int = setting(10, "diffusion: number of nearest neighbours of an item in the graph", ge=1)
     gaussian: Form = setting(
         "squared", "gaussian: exp(-d^2 / 2 S^2) (squared), or as the thesis prints it exp(-d / 2 S) (printed)"
     )

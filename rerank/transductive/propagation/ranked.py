@@ -30,7 +30,7 @@ _ROUNDING = 1e-9  # of the largest weight: what a sum of rankers that cancel may
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What gives the items of lists their scores.
+    """Scores of the items of lists, and how each list got them.
 
     Attributes
     ----------

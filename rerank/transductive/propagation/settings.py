@@ -42,7 +42,7 @@ def _no_truth_value(value: Any) -> Any:
 
 
 class PropagationSettings(MetaLearner):
-    """What ``propagate`` is given; a setting that the others make useless is refused."""
+    """Settings of ``propagate``; a setting that the others make useless is refused."""
 
     watches: ClassVar[bool] = False
     accepts_nan: ClassVar[bool] = False
@@ -51,14 +51,15 @@ class PropagationSettings(MetaLearner):
         "ranksvm", "learner of the rankers: a name, or its name and settings; base.C is one of them"
     )
     normalise: Norm = setting(
-        "l2", "divide the weights of each ranker by their norm, so that every list counts as much"
+        "l2", "divide the weights of each ranker by their norm, so that all lists count equally"
     )
     kernel: str = setting("list", "similarity of lists, a name of 'rerank list kernels'")
     components: int = setting(5, "principal axes of each list; not for kernel=bhattacharyya", ge=1)
-    ridge: float = setting(0.01, "kernel=bhattacharyya: added to the variance of each feature", gt=0)
+    ridge: float = setting(0.01, "kernel=bhattacharyya: ridge added to the variance of each feature", gt=0)
     neighbours: Literal["all"] | int = setting(
         10,
-        "each list has edges to so many nearest lists, or to all; form=inductive: rankers that are merged",
+        "number of nearest lists that a list has edges to, or all; form=inductive: number of "
+        "rankers that are merged",
         parse=_no_truth_value,
     )
     graph: Literal["union", "mutual"] = setting(
@@ -66,14 +67,14 @@ class PropagationSettings(MetaLearner):
     )
     drop_below: float = setting(
         0.0,
-        "leave features out of the kernel whose weight in a ranking SVM of all training lists is smaller, in "
-        "magnitude",
+        "the kernel ignores features whose weight in a ranking SVM of all training lists is "
+        "smaller, in magnitude",
         ge=0,
     )
     form: Literal["transductive", "inductive"] = setting(
         "transductive",
-        "solve for the rankers of all lists of a file together, or merge the rankings by the rankers of the "
-        "nearest training lists, for each list alone",
+        "solve for the rankers of all lists of a file jointly (transductive), or rank each list "
+        "alone by the merged rankings of its nearest training lists' rankers (inductive)",
     )
     merge: Literal["borda", "mean", "kemeny"] = setting(
         "borda", "form=inductive: how rankings are merged: by places, by scores, or with least disagreement"
@@ -83,7 +84,9 @@ class PropagationSettings(MetaLearner):
         "rank without a graph: by the ranker of a random training list, the mean of these rankers, the "
         "ranker of all lists, or one trained on the labels of the list itself (oracle: uses test labels)",
     )
-    seed: int = setting(1, "seed of control=random, and of the base learner unless it has its own", ge=0)
+    seed: int = setting(
+        1, "random seed of control=random, also of the base learner unless it has its own", ge=0
+    )
 
     def check_values(self) -> None:
         super().check_values()

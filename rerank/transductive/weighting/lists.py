@@ -83,21 +83,21 @@ class ListWeighting(Settings):
         None, "principal axes of each list, for kernels that compare axes; none = their default", ge=1
     )
     ridge: float | None = setting(
-        None, "kernel=bhattacharyya: added to the variance of each feature; none = its default", gt=0
+        None, "kernel=bhattacharyya: ridge added to the variance of each feature; none = its default", gt=0
     )
     basis: Literal["gaussian", "kernel"] = setting(
-        "gaussian", "functions that weights are made of: Gaussians of 2 - 2 K, or (kernel) K itself"
+        "gaussian", "basis functions of the weights: Gaussians of 2 - 2 K, or K itself (kernel)"
     )
-    centres: int = setting(CENTRES, "lists to be ranked that functions are centred at, at most", ge=1)
+    centres: int = setting(CENTRES, "maximum number of centres, drawn from the lists to be ranked", ge=1)
     widths: tuple[float, ...] = setting(
         WIDTHS,
-        "basis=gaussian: widths to choose from, with commas, in units of the median distance of the lists to "
-        "be ranked",
+        "basis=gaussian: candidate widths, separated by commas, in units of the median distance "
+        "of the lists to be ranked",
         parse=_split,
     )
     folds: int = setting(
         FOLDS,
-        "basis=gaussian: parts of the lists to be ranked; each is left out once to choose the width",
+        "basis=gaussian: number of cross-validation folds that select the width",
         ge=2,
     )
 

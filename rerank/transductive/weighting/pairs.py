@@ -65,7 +65,8 @@ class PairWeights(Settings):
 
     use: Literal["cost", "initial"] = setting(
         "cost",
-        "costs of pairs in the rounds of RankBoost (AdaCost), or the initial distribution over pairs",
+        "use of the weights: costs of pairs in the rounds of RankBoost (AdaCost), or the initial "
+        "distribution over pairs",
     )
     pairs: Literal["all", "oracle"] = setting(
         "all",
@@ -74,15 +75,16 @@ class PairWeights(Settings):
     directions: Literal["both", "better"] = setting(
         "both", "a labelled pair as differences in both directions, or of the better item minus the worse one"
     )
-    centres: int = setting(CENTRES, "differences of the list that Gaussians are centred at, at most", ge=1)
+    centres: int = setting(CENTRES, "maximum number of centres, drawn from the differences of the list", ge=1)
     widths: tuple[float, ...] = setting(
         WIDTHS,
-        "widths of Gaussians to choose from, with commas, in units of the median distance of differences",
+        "candidate widths of the Gaussians, separated by commas, in units of the median distance "
+        "of differences",
         parse=lambda value: tuple(value.split(",")) if isinstance(value, str) else value,
     )
-    folds: int = setting(FOLDS, "parts of the differences; each is left out once to choose the width", ge=2)
+    folds: int = setting(FOLDS, "number of cross-validation folds that select the width", ge=2)
     samples: Literal["all"] | int = setting(
-        5000, "differences of the list in the likelihood, at most; more are drawn from"
+        5000, "maximum number of differences in the likelihood; more are sampled"
     )
 
     def check_values(self) -> None:

@@ -17,7 +17,7 @@ from rerank.cli import crash
 from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error
 from rerank.cli.hints import usage_text
 from rerank.cli.messages import say, set_quiet
-from rerank.cli.parser import Command, Group, command_of
+from rerank.cli.parser import NO_HELP, Command, Group, command_of
 
 COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
 
@@ -135,7 +135,11 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 120,
+        "default_map": {"install_completion": False, "show_completion": False, **NO_HELP},
+    },
 )
 
 

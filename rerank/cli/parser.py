@@ -15,6 +15,8 @@ from rerank.cli.hints import verb_hint
 from rerank.core.index import INDEX
 from rerank.core.settings import Field, Settings, alternatives
 
+# Typer would import pydantic to convert None, the default of its own flags: a quarter of the start.
+NO_HELP = {"help": False}
 # The order of options that are needed first; the others follow as they are declared.
 NEEDED = ("--data", "--dev", "--out", "--learner", "--metric")
 # What 'rerank list' lists, as kinds of the index, and settings whose values are such names.
@@ -254,7 +256,12 @@ def command_of(name: str, found: Any) -> Any:
     if isinstance(found, frame.VerbGroup):
         commands = {one: command_of(one, function) for one, function in found.verbs.items()}
         return Group(
-            name=name, help=found.help, commands=commands, no_args_is_help=True, rich_markup_mode=None
+            name=name,
+            help=found.help,
+            commands=commands,
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            context_settings={"default_map": NO_HELP},
         )
     options = frame.OPTIONS[found]
     parameters = parameters_of(options)
@@ -267,7 +274,14 @@ def command_of(name: str, found: Any) -> Any:
                 typed[part][key] = values[param.name]
         return frame.run(found, typed)
 
-    made = Command(name, params=parameters, callback=callback, help=_help_of(found), rich_markup_mode=None)
+    made = Command(
+        name,
+        params=parameters,
+        callback=callback,
+        help=_help_of(found),
+        rich_markup_mode=None,
+        context_settings={"default_map": NO_HELP},
+    )
     owners = [options, *([options.configures] if options.configures else [])]
     made.renamed = {
         f"--{old.replace('_', '-')}": f"--{new.replace('_', '-')}"

@@ -186,7 +186,7 @@ def test_devices_are_no_files(rerank, files):
 def test_all_outputs_appear_or_none(rerank, files, monkeypatch, command):
     (files / "more.parses").write_text(PARSES)
     before = tree(files)
-    real, calls = placing.Part.swap, []
+    real, calls = placing.StagedOutput.commit, []
 
     def swap(part):
         calls.append(part)
@@ -194,7 +194,7 @@ def test_all_outputs_appear_or_none(rerank, files, monkeypatch, command):
             raise OSError(28, "No space left on device")
         real(part)
 
-    monkeypatch.setattr(placing.Part, "swap", swap)
+    monkeypatch.setattr(placing.StagedOutput, "commit", swap)
     err = rerank(*command.split(), code=2).err
     assert "no space left on device" in err.splitlines()[-1]
     assert tree(files) == before

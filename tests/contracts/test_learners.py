@@ -558,7 +558,7 @@ def test_scores_follow_the_callers_rows(name):
             assert rerank.evaluate(scattered, scores, [one]) == rerank.evaluate(contiguous, expected, [one])
     if hasattr(model, "grades"):
         np.testing.assert_array_equal(model.grades(scattered)[order], model.grades(contiguous))
-    if getattr(model, "together", False):  # the scores of a list depend on the others
+    if getattr(model, "jointly", False):  # the scores of a list depend on the others
         return
     part = [0, 1, 2]
     np.testing.assert_array_equal(

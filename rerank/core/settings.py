@@ -40,6 +40,7 @@ _LIMITS: dict[str, tuple[str, str, Callable[[Any, Any], bool]]] = {
     "lt": ("<", "less than {:g}", lambda value, limit: value < limit),
     "max_length": ("", "a length of {:d} or less", lambda value, limit: len(value) <= limit),
 }
+_TRUTH = {"yes": True, "on": True, "no": False, "off": False}  # beside true and false
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _SECTION = "keys and values"
 
@@ -433,6 +434,8 @@ def _as_plain(
             plain = plain.strip().removeprefix("+")
             if "_" in plain or not plain.isascii() or (kind is int and "e" in plain.lower()):
                 return value, [_fault(path, value, _EXPECTED[kind])]
+            if kind is bool:
+                plain = _TRUTH.get(plain.lower(), plain)
             with suppress(ValueError):
                 plain = float(plain) if kind is float else plain
         elif isinstance(plain, float) and kind is int and limits.get("finite") and not math.isfinite(plain):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.text import auto_or_positive, number
 from rerank.data.reading import BASE, PER_PART, DataSection
-from rerank.learners.base import LEARNERS, Learner
-from rerank.metrics.base import parse
+
+if TYPE_CHECKING:  # help and completion of train read the settings without numpy
+    from rerank.learners.base import Learner
 
 ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
@@ -172,6 +173,8 @@ def learner_of(options: TrainOptions) -> Learner:
     ConfigError
         If there is no such learner, or a setting is unknown, out of range or given twice.
     """
+    from rerank.learners.base import LEARNERS
+
     kind = LEARNERS.get(str(options.learner["name"]))
     return kind.checked(learner_settings(options, kind.settings), f"learner {kind.name}")
 
@@ -196,6 +199,8 @@ def options_of(learner: str | Learner | None = None, given: Mapping[str, Any] | 
     ConfigError
         If a value is wrong.
     """
+    from rerank.learners.base import Learner
+
     own: dict[str, Any] = {"name": DEFAULT_LEARNER if learner is None else learner}
     if isinstance(learner, Learner):
         own = {"name": learner.name, **{name: getattr(learner, name) for name in learner.settings_given}}
@@ -235,6 +240,8 @@ def check_data(options: TrainOptions, learner: Learner) -> None:
     if data.unlabelled:
         learner.check_unlabelled(True)
     if data.label is not None:
+        from rerank.metrics.base import parse
+
         parse(data.label)
 
 

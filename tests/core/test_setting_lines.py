@@ -178,11 +178,11 @@ def test_a_default_of_keys_and_values_belongs_to_one_object():
         ("whole", True, "found true, expected a whole number"),
         ("number", False, "found false, expected a number"),
         ("digit", True, "found true, expected 1 or 2"),
-        ("flag", "yes", "found 'yes', expected true or false"),
+        ("flag", "maybe", "found 'maybe', expected true or false"),
         ("flag", 1.0, "found 1.0, expected true or false"),
     ],
 )
-def test_truth_values_are_no_numbers_and_words_no_truth_values(name, value, line):
+def test_truth_values_are_no_numbers_and_other_words_no_truth_values(name, value, line):
     with pytest.raises(ConfigError, match=f"^{name}: {line}$"):
         Kinds(**{name: value})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import rerank
 from rerank.learners.base import LEARNERS
 from rerank.training.data import SideInputs
 from rerank.training.select import select
@@ -14,9 +13,10 @@ def make_learner(name, settings):
     return LEARNERS.get(name).checked(settings, f"learner {name}")
 
 
-def fit(learner, lists, **given):
-    """The model of a learner."""
-    return rerank.train(lists, learner, **given)
+def fit(learner, lists, dev=None, unlabelled=None, list_weights=None, initial=None, **given):
+    """The model of a learner; unlike ``rerank.train`` it accepts a metric that the learner does not use."""
+    side = SideInputs(unlabelled, list_weights, initial=initial)
+    return all_runs(learner, lists, dev, side, **given).model
 
 
 def all_runs(learner, lists, dev=None, side=None, **given):

@@ -12,8 +12,7 @@ import rerank
 FUNCTIONS = [
     name
     for name in rerank.__all__
-    if inspect.isfunction(getattr(rerank, name))
-    and name not in {"fit", "learner_of", "make_learner", "train_files", "train_from"}
+    if inspect.isfunction(getattr(rerank, name)) and name not in {"train_files"}
 ]
 CLASSES = [name for name in rerank.__all__ if inspect.isclass(getattr(rerank, name))]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
 from small_training import all_runs, make_learner
+from small_training import fit as fit_learner
 
 import rerank
 from rerank.cli.listings import learner_lines
@@ -94,7 +95,7 @@ def further(learner: Any, lists: CandidateLists) -> dict[str, Any]:
 
 def fit(learner, lists, **more):
     """The model of a learner, with what it needs."""
-    return rerank.fit(learner, lists, **further(learner, lists), **more)
+    return fit_learner(learner, lists, **further(learner, lists), **more)
 
 
 def settings_of(name: str) -> dict[str, Any]:

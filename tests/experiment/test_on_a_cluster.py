@@ -65,7 +65,7 @@ def seeds(out, workers):
 
 
 def stumps(out, workers):
-    grid = {"grid.epochs": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
+    grid = {"grid.rounds": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
     train(out, workers, settings={"learner.name": "boosting", "data.dev": ["dev.letor"], **grid})
 
 

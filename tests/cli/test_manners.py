@@ -74,7 +74,10 @@ WRONG = [
     (("eval", "test.letor", "words"), "words:2: found 'two', expected a score"),
     (("eval", "test.letor", "nans"), "nans:1: found 'nan', expected a score"),
     (("eval", "test.letor", "words", "words"), "given twice"),
-    (("eval", "test.letor", "--ties", "random"), "ties: found 'random', expected 'trec', 'expected' or 'input'"),
+    (
+        ("eval", "test.letor", "--ties", "random"),
+        "ties: found 'random', expected 'trec', 'expected' or 'input'",
+    ),
     (("eval", "test.letor", "--first-best", "distnace"), "no feature 'distnace'"),
     (("list", "learner"), "did you mean 'learners'"),
     (("list", "learners", "none"), "unknown learner 'none'"),

@@ -263,7 +263,10 @@ def test_a_malformed_address_is_refused(address):
 
 
 def test_jobs_and_a_cluster_are_not_both_used():
-    with pytest.raises(ConfigError, match="cannot be combined with a cluster"), parallel.using(2, "tcp://here:8786"):
+    with (
+        pytest.raises(ConfigError, match="cannot be combined with a cluster"),
+        parallel.using(2, "tcp://here:8786"),
+    ):
         pass
 
 

@@ -212,8 +212,8 @@ def test_the_command_line_prints_a_probability_for_each_line(files):
 )
 def test_probabilities_that_are_not_there_are_refused_in_one_line(files, name, more, message):
     given = ["predict", files[name], files["data.jsonl"], "--as", "probabilities", *more]
-    result = CliRunner().invoke(app, given)
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"rerank: {message}\n")
+    result = CliRunner().invoke(app, given, standalone_mode=False)
+    assert (result.return_value, result.stdout, result.stderr) == (2, "", f"rerank: {message}\n")
 
 
 def test_show_prints_the_kernel_and_how_exact_the_minimum_is(files):

@@ -111,14 +111,14 @@ def test_the_command_line(tmp_path):
     model("sst(question)").save(path)
 
     def run(*arguments):
-        return CliRunner().invoke(app, ["show", path, *arguments])
+        return CliRunner().invoke(app, ["show", path, *arguments], standalone_mode=False)
 
     assert "fragments of sst(question), the 4 heaviest" in run().output
     assert "the 2 heaviest" in run("--fragments", "2").output
     assert "fragments" not in run("--fragments", "0").output
     shown = json.loads(run("--as", "json", "--min-nodes", "3").output)["fragments"][0]["heaviest"]
     assert [one["fragment"] for one in shown] == ["(Q (W what))"]
-    assert run("--fragments", "0", "--min-nodes", "3").exit_code != 0
+    assert run("--fragments", "0", "--min-nodes", "3").return_value == 2
     LinearModel(numbered(1), np.ones(1)).save(path)
-    assert run().exit_code == 0
-    assert run("--fragments", "2").exit_code != 0
+    assert not run().return_value
+    assert run("--fragments", "2").return_value == 2

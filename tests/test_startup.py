@@ -58,7 +58,7 @@ def entries(modules: set[str], package: str) -> set[str]:
 
 SHARED = {"base", "common", "oddities", "sources"}  # by all formats
 SVMLIGHT = {*SHARED, "svmlight", "buffers", "feature_columns"}
-MOSES = {*MOSES, "weights"}
+MOSES = {*SHARED, "moses", "buffers", "texts", "scores", "builders", "weights"}  # those of moses.ini
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ MOSES = {*MOSES, "weights"}
         ("eval a.letor scores", {*SVMLIGHT, "scores", "builders"}, 116),
         (
             "eval a.nbest --refs refs -m BLEU",
-            {*MOSES, "weights"},
+            MOSES,
             116,
         ),
         ("validate a.letor", SVMLIGHT, 80),

@@ -79,7 +79,7 @@ def test_a_run_imports_what_it_needs(folder: Path, arguments: str, formats: set[
     modules = imported(folder, *arguments.split())
     assert FOREIGN & modules == set()
     assert entries(modules, "formats") - formats == set()
-    assert "rich" not in modules
+    assert "rich" not in modules or arguments.startswith("validate")
     assert len([name for name in modules if name.startswith("rerank")]) <= most
 
 

@@ -47,7 +47,7 @@ def test_every_value_of_every_target(path):
     found = evaluate_files(path, [f":{name}" for name in SYSTEMS], ["casp"], samples=5).by_list()
     table = pandas.read_csv(path)
     for i, (target, part) in enumerate(table.groupby("target", sort=False)):
-        assert found.list_keys()[i][1] == target
+        assert found.list_ids[i] == target
         for system in SYSTEMS:
             values = [found.values[f":{system}", metric][i] for metric in SETS["casp"].metrics]
             assert values == pytest.approx(expected(part, system), abs=1e-9)

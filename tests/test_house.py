@@ -218,6 +218,29 @@ def test_no_module_is_imported_by_a_string() -> None:
     assert found <= _MAY_IMPORT_BY_STRING
 
 
+# Names that only this package had for a thing, and the field's name for it.
+PRIVATE_NAMES = """
+late lazy_imports, shown display, given array_inputs, leads first_best, bare features_only, spread
+within_list_std, sending array_spill, placing atomic_output, renaming filesystem, gathering
+align_systems, nesting meta_learner, moving weight_state, roles column_roles, of_files reserved_names,
+sets presets, tree_text lightgbm_parser, nested embedded_model, forms output_format, together jointly,
+Leads ScoreGap, Shown Display, Sender ArraySpill, Keeper CheckpointStore, Extras SideInputs, Setup
+Pipeline, Gathering SystemPool, Judge PreparedMetric, Resampled BootstrapTable, Choices TopChoices,
+WithBase MetaLearner, Lack HingeSums
+"""
+
+
+def test_modules_and_classes_have_the_names_of_the_field() -> None:
+    better = dict(pair.split() for pair in PRIVATE_NAMES.split(","))
+    found = [
+        f"{file}: {name}: {better[name]}"
+        for file, _, tree in sources()
+        for name in [Path(file).stem, *(node.name for node in tree.body if isinstance(node, ast.ClassDef))]
+        if name in better
+    ]
+    assert found == []
+
+
 if __name__ == "__main__":
     import tempfile
 

@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (4, 182),
-    "cli": (29, 2116),
+    "cli": (29, 2111),
     "core": (32, 3651),
     "data": (39, 5550),
     "evaluation": (17, 3029),
@@ -44,7 +44,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "training": (23, 2277),
     "transductive": (26, 3447),
 }
-LINES, CODE, FILES, SMALL = 77462, 50373, 376, 71
+LINES, CODE, FILES, SMALL = 77461, 50368, 376, 71
 PRIVATE_ONCE, NAMES_TWICE = 464, 115
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (412, 80, 12)

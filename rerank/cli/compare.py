@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rerank.cli.evaluate import with_page
-from rerank.cli.frame import OUTPUTS, Printed, Verb, verb, write
+from rerank.cli.evaluate import Paged, with_page
+from rerank.cli.frame import Printed, Verb, verb, write
 from rerank.core.settings import setting
 
 
-class Compare(Printed, Verb):
+class Compare(Paged, Printed, Verb):
     """Options of ``rerank compare``."""
 
     reads: ClassVar = True
@@ -23,12 +23,6 @@ class Compare(Printed, Verb):
         "two or more, as for 'rerank eval'. A run that is DATA is one of them",
         argument=True,
         metavar="SYSTEMS",
-    )
-    html: str | None = setting(
-        None,
-        "write a page of tables, figures and single lists (needs rerank[report])",
-        metavar="FILE",
-        group=OUTPUTS,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rerank.cli.frame import OUTPUTS, TESTS, Printed, Verb, verb, write
 from rerank.core.errors import ConfigError
-from rerank.core.settings import setting
+from rerank.core.settings import Settings, setting
 from rerank.data.reading import Reading
 
 if TYPE_CHECKING:
@@ -35,8 +35,19 @@ def with_page(
         yield lambda found: write_page(found, html)
 
 
-class Evaluate(Printed, Verb):
-    """Options of ``rerank evaluate``."""
+class Paged(Settings):
+    """The page that eval and compare write."""
+
+    html: str | None = setting(
+        None,
+        "write a page of tables, figures and single lists (needs rerank[report])",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+
+
+class Evaluate(Paged, Printed, Verb):
+    """Options of ``rerank eval``."""
 
     reads: ClassVar = True
     judges: ClassVar = ()
@@ -61,12 +72,6 @@ class Evaluate(Printed, Verb):
         False,
         "print a row for each list too: its items, its best label, what each system chose, and its "
         "values. CSV has these rows alone",
-        group=OUTPUTS,
-    )
-    html: str | None = setting(
-        None,
-        "write a page of tables, figures and single lists (needs rerank[report])",
-        metavar="FILE",
         group=OUTPUTS,
     )
 

@@ -10,7 +10,7 @@ from rerank.features.qa.features import QASettings
 
 
 class Consensus(Writes, Workers, Verb):
-    """Options of ``rerank consensus``."""
+    """Options of ``rerank features consensus``."""
 
     reads: ClassVar = True
 
@@ -49,7 +49,7 @@ def consensus(given: Consensus) -> None:
 
 
 class Parse(Workers, Verb):
-    """Options of ``rerank parse``."""
+    """Options of ``rerank features parse``."""
 
     reads: ClassVar = True
 
@@ -103,7 +103,7 @@ def parse(given: Parse) -> None:
 
 
 class Qa(Writes, Verb):
-    """Options of ``rerank qa``."""
+    """Options of ``rerank features qa``."""
 
     reads: ClassVar = True
     configures: ClassVar = QASettings

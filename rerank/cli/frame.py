@@ -1,4 +1,4 @@
-"""What verbs share: their options and outputs, exit codes, messages, and errors in one line."""
+"""Shared parts of all verbs: options and outputs, exit codes, messages, and errors in one line."""
 
 from __future__ import annotations
 

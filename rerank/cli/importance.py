@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Weights(Printed, Verb):
-    """Options of ``rerank weights``."""
+    """Options of ``rerank importance weights``."""
 
     reads: ClassVar = True
 
@@ -46,7 +46,7 @@ def weights(given: Weights) -> None:
 
 
 class Permute(Printed, Workers, Verb):
-    """Options of ``rerank permute``."""
+    """Options of ``rerank importance permute``."""
 
     reads: ClassVar = True
     judges: ClassVar = ("metrics", "baseline", "missing_lists", "level")
@@ -99,7 +99,7 @@ def permute(given: Permute) -> None:
 
 
 class Ablate(Configured, Printed, Verb):
-    """Options of ``rerank ablate``."""
+    """Options of ``rerank importance ablate``."""
 
     configures: ClassVar = TrainOptions
     judges: ClassVar = ("metrics", "baseline", "missing_lists", "level", "seed")

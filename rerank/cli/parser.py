@@ -56,7 +56,7 @@ class _AsTyped:
 
 
 class _Declared:
-    """What arguments and options of settings share."""
+    """Shared parts of arguments and options that are made from settings."""
 
     place: tuple[str, str]  # the part of a verb's settings that it belongs to, and the key there
     type_descriptor: Any
@@ -125,7 +125,7 @@ def topics() -> list[str]:
 
 
 def _completing(field: Field, choices: list[str]) -> Callable[[Any, Any, str], list[str]]:
-    """What completes the values of a setting; nothing for files and free texts."""
+    """Return the completion of the values of a setting; files and free texts have none."""
 
     def complete(ctx: Any, args: Any, incomplete: str) -> list[str]:
         if field.name == "topic":

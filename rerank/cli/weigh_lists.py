@@ -9,7 +9,7 @@ from rerank.core.settings import setting
 
 
 class WeighLists(Printed, Jobs, Verb):
-    """Options of ``rerank weigh_lists``."""
+    """Options of ``rerank weigh-lists``."""
 
     reads: ClassVar = True
 

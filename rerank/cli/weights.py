@@ -7,7 +7,7 @@ from rerank.core.settings import setting
 
 
 class Import(Verb):
-    """Options of ``rerank import``."""
+    """Options of ``rerank weights import``."""
 
     weights: str = setting(
         ..., "a weight file or a model; - is standard input", argument=True, metavar="FILE"
@@ -47,7 +47,7 @@ def import_(given: Import) -> None:
 
 
 class Export(Verb):
-    """Options of ``rerank export``."""
+    """Options of ``rerank weights export``."""
 
     model: str = setting(..., "a linear or preference model", argument=True, metavar="MODEL")
     to: str = setting(..., "tsv, moses-ini or bllip; svmtk, svmtk-pairs", flags=("--as",), metavar="NAME")

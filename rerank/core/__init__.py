@@ -1,1 +1,1 @@
-"""What every package stands on: errors, settings, registries, files, workers and tables."""
+"""The base of all packages: errors, settings, registries, files, workers and tables."""

@@ -189,7 +189,7 @@ def _structure(entry: Any) -> tuple[Keys, Floats]:
 
 
 def dimensions(entry: Any) -> int:
-    """Return the number of dimensions of an array, 0 of what is none, such as rows of different lengths."""
+    """Return the number of dimensions of an array; 0 if it is no array, such as rows of different lengths."""
     try:
         return np.ndim(entry)
     except ValueError:

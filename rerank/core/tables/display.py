@@ -1,4 +1,4 @@
-"""What results share: a table in notebooks, a data frame, text at a prompt, and the forms of ``--as``."""
+"""Display of results: tables in notebooks, data frames, text at a prompt, and the forms of ``--as``."""
 
 from __future__ import annotations
 

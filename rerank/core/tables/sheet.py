@@ -100,7 +100,7 @@ class Row:
     stars : frozenset of str
         Names of the groups in which the row is significant; "" for columns without a group.
     mark : str
-        What stands beside its name on the page of results.
+        Text beside its name on the page of results.
     """
 
     cells: tuple[Any, ...]

@@ -57,7 +57,7 @@ Note = tuple[str, type[Warning], str, int]  # text, class, file and line
 
 @dataclass
 class Outcome:
-    """What a task gave, and the warnings that it issued."""
+    """The result of a task, and the warnings that it issued."""
 
     value: Any
     notes: list[Note] = field(default_factory=list)
@@ -174,7 +174,7 @@ _MOST_STARTS = 3  # workers in a row that may end before they are ready
 
 
 class Worker(Protocol):
-    """What runs one task at a time.
+    """A worker, which runs one task at a time.
 
     Attributes
     ----------

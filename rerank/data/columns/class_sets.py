@@ -105,6 +105,6 @@ def coder(names: Sequence[str]) -> Callable[[str], int | None]:
 def plain_answer(text: str) -> str:
     """Return the text by which an answer is compared: without blanks at its ends, those of Unicode as well.
 
-    Equal texts are one answer, "" is none.
+    Equal texts are one answer; an empty text is no answer.
     """
     return text.strip()

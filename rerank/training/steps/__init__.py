@@ -1,1 +1,1 @@
-"""What happens around a learner: one step a file, see ``rerank.training.steps.base``."""
+"""The steps around a learner, one file each; see ``rerank.training.steps.base``."""

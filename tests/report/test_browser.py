@@ -13,6 +13,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
+from small_judging import every_pair
 from small_pages import METRICS, experiment, scored
 
 from rerank.report.page import write_page
@@ -69,7 +70,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     metrics = (*METRICS, "oracle2.WER", "oracle3.WER")
     write_page(experiment(metrics=metrics), str(folder / "whole.html"))
-    write_page(scored(3, ("WER",), baseline="0.scores"), str(folder / "scored.html"), all_pairs=True)
+    write_page(every_pair(scored(3, ("WER",), baseline="0.scores")), str(folder / "scored.html"))
     return folder
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 from small_training import all_runs, make_learner
 from small_training import fit as fit_learner
 

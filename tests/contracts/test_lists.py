@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, freeze, full_lists, same
+from make import LAYOUTS, freeze, full_lists, same
 
 from rerank.data.scaling import SCALINGS, fit_scaling
 from rerank.data.store import read_store, write_store

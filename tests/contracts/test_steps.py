@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from reference.make import features
+from make import features
 from small_training import all_runs
 
 import rerank

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import LAYOUTS, features
 from reference import base_scores as twin
-from reference.make import LAYOUTS, features
 
 from rerank.core.errors import DataError
 from rerank.data.base_scores import BaseColumn, base_column, base_scores_of

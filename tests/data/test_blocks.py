@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from reference.make import features as in_layout
+from make import features as in_layout
 from scipy.sparse import csr_array
 
 from rerank.data.blocks import MANY_VISITS, ListNumbers, list_rows, pack_differing

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import features
 from reference.bundles import bundles as slow_bundles
-from reference.make import features
 from scipy.sparse import csr_array
 
 from rerank.data import blocks as bundles

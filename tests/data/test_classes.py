@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import full_lists
 from reference import classes as reference
-from reference.make import full_lists
 
 from rerank.core.errors import DataError
 from rerank.data.classes import ClassLabels, class_values

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.make import full_lists
+from make import full_lists
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.folds import folds, split

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, full_lists, same
+from make import LAYOUTS, full_lists, same
 
 from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import features
 from reference import quantise as slow
-from reference.make import features
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.describe import label_copies

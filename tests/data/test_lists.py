@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import LAYOUTS, full_lists, same
 from reference import lists as reference
-from reference.make import LAYOUTS, full_lists, same
 from scipy.sparse import csr_array
 
 from rerank.core.errors import DataError

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from make import features
 from reference import lists as reference
-from reference.make import features
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 from rerank.core.errors import DataError

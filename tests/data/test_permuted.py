@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features, freeze, full_lists
+from make import LAYOUTS, features, freeze, full_lists
 
 from rerank.data.feature_ranges import deviations_within
 from rerank.data.lists import CandidateLists

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features, full_lists
+from make import LAYOUTS, features, full_lists
 
 from rerank.data import feature_ranges as ranges
 from rerank.data.feature_ranges import list_ranges, uneven_columns

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from make import full_lists, same
 from reference import scaling as reference
-from reference.make import full_lists, same
 from scipy.sparse import csr_array
 
 from rerank.core.errors import ConfigError, DataError

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.make import LAYOUTS, features, freeze, full_lists
+from make import LAYOUTS, features, freeze, full_lists
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.make import LAYOUTS, full_lists, same
+from make import LAYOUTS, full_lists, same
 
 from rerank.core.errors import FormatError
 from rerank.data.columns.strings import StringColumn

@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 from data.test_store import claim, edit_meta
-from reference.make import full_lists, same
+from make import full_lists, same
 
 from rerank.core.errors import DataError, FormatError
 from rerank.data import store_reader

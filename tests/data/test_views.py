@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.make import full_lists, same
+from make import full_lists, same
 from scipy.sparse import csr_array
 
 from rerank.core.errors import DataError

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.make import features
+from make import features
 from small_training import fit, make_learner
 
 import rerank

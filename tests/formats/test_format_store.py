@@ -2,7 +2,7 @@ import os
 
 import numpy as np
 import pytest
-from reference.make import full_lists, same
+from make import full_lists, same
 
 from rerank.core.errors import ConfigError, FormatError, RerankError
 from rerank.data.matrix import Dense, Sparse

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from reference.make import same
+from make import same
 
 from rerank.core.errors import RerankError
 from rerank.core.files import read as files

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from contracts.test_formats import EXAMPLES, FULL, LISTS
 from contracts.test_learners import fitted, installed, some_lists
+from make import LAYOUTS, full_lists
 from reference.grown_trees import random_tree, text_of
-from reference.make import LAYOUTS, full_lists
 from small_training import fit, make_learner
 
 import rerank

@@ -148,7 +148,7 @@ def cases(reading_too: bool = True) -> dict[str, Case]:
     from contracts.test_learners import fitted, some_lists
     from fuzz.corpus import corpus
     from fuzz.exercise import put
-    from reference.make import LAYOUTS, full_lists
+    from make import LAYOUTS, full_lists
 
     from rerank.data.matrix import Dense
     from rerank.data.store import arrays_of

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from make import LAYOUTS, features
 from reference import boosting as slow
-from reference.make import LAYOUTS, features
 
 import rerank
 from rerank.core.errors import ConfigError, DataNote, FitError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.make import features
+from make import features
 
 from rerank.learners.boosting.examples import thresholds_of
 

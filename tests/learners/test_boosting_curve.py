@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists

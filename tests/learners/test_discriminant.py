@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import discriminant as slow
-from reference.make import LAYOUTS, features
 from small_training import fit, make_learner
 
 from rerank.core.errors import ConfigError, FitError

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import features
 from reference import fusion as slow
-from reference.make import features
 
 import rerank
 from rerank.core.errors import DataError, DataNote, FormatError

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import loglinear as slow
-from reference.make import LAYOUTS, features
 from scipy.optimize import minimize
 
 from rerank.core.errors import FitError

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import LAYOUTS, features
 from reference import loglinear as slow
-from reference.make import LAYOUTS, features
 from scipy.optimize import minimize
 from small_training import fit, make_learner
 

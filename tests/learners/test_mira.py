@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 from reference.mira import mira as slow_mira
 from small_judging import values
 from small_training import fit, make_learner

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import pointwise as slow
-from reference.make import LAYOUTS, features
 from small_training import fit, make_learner
 
 import rerank

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import features
 from reference.graded import judged_rows, layouts, passes_of, ranks_of, separable_grades, whole_lists
-from reference.make import features
 from reference.ordinal import prank as slow_prank
 from rerank.native.learners._weights import Weights
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import predtron as slow
-from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists

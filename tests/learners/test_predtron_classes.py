@@ -6,8 +6,8 @@ import contextlib
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import predtron_classes as slow
-from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, RerankError
 from rerank.data.lists import CandidateLists

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 from reference.preference_svm import ExplicitPreferences
 from scipy.optimize import minimize_scalar
 

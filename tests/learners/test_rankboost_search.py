@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.make import features
+from make import features
 
 from rerank.learners.rankboost.rankers import Grouping, weak_rankers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 from reference.ranksvm import ExplicitPairs
 from scipy.optimize import minimize
 

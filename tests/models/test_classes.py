@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import LAYOUTS, full_lists
 from reference import classes as reference
-from reference.make import LAYOUTS, full_lists
 
 from rerank.core.errors import DataError, FormatError
 from rerank.data.lists import CandidateLists

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 from typer.testing import CliRunner
 
 from rerank.cli.app import app

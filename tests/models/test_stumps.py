@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 
 from rerank.core.errors import DataError, DataNote
 from rerank.data.lists import CandidateLists

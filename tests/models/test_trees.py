@@ -6,8 +6,8 @@ import copy
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import grown_trees as slow
-from reference.make import LAYOUTS, features
 
 from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from native.test_predtron_tasks import all_labels, made_task
 from reference import predtron_classes as slow
-from reference.make import LAYOUTS, features
 
 from rerank.data.matrix import Dense
 from rerank.native.learners import _predtron_classes as native

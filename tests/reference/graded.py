@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from reference.make import features
+from make import features
 from scipy.sparse import csr_array
 
 from rerank.data.lists import CandidateLists

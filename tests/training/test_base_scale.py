@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features, freeze
 from reference import base_scale as twin
-from reference.make import LAYOUTS, features, freeze
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists

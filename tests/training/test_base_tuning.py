@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from make import features
 from reference import base_tuning as twin
-from reference.make import features
 from small_training import all_runs, fit, make_learner
 
 import rerank

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.make import features
+from make import features
 from small_training import all_runs, make_learner
 from typer.testing import CliRunner
 

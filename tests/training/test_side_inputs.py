@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from reference.make import features
+from make import features
 from small_training import fit
 
 import rerank

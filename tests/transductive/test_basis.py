@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 
 from rerank.core.errors import DataError, FitError
 from rerank.data.lists import CandidateLists

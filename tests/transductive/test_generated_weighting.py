@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from make import LAYOUTS
 from reference import kliep as slow
-from reference.make import LAYOUTS
 from small_training import fit
 
 from rerank.core.errors import ConfigError

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from make import LAYOUTS, features
 from reference import kliep as slow
-from reference.make import LAYOUTS, features
 
 from rerank import CandidateLists, ConfigError, DataError
 from rerank.data.pairs import PairRelation, make_pairs

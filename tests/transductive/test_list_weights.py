@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from make import features
 from reference import list_weights as slow
-from reference.make import features
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.workers import parallel

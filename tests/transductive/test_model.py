@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS
+from make import LAYOUTS
 from reference.nearest_lists import NearestLists
 from small_training import fit
 

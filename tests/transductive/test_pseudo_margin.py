@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from make import LAYOUTS, features
 from reference import pseudo_margin as slow
-from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from make import LAYOUTS
 from reference.list_distances import histogram_distance
-from reference.make import LAYOUTS
 
 from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from reference.make import features
+from make import features
 
 from rerank.data.lists import CandidateLists
 

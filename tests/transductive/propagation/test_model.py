@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS
+from make import LAYOUTS
 from small_training import fit
 from transductive.test_model import check_damaged_bytes, rewritten
 

@@ -5,8 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
+from make import LAYOUTS
 from reference import propagation as dense
-from reference.make import LAYOUTS
 from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, FitError

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from reference.make import LAYOUTS, features
+from make import LAYOUTS, features
 from reference.rankers import all_rankers
 from reference.ranksvm import ExplicitPairs
 

@@ -1,4 +1,4 @@
-"""Small sets of lists with every column, for tests of what keeps or changes columns."""
+"""Small sets of lists for the tests of every folder: as given, drawn, or with every column."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, as_features
 
+# Every layout of a feature matrix.
 LAYOUTS = ("dense", "float32", "sparse", "indicators", "mixed")
 
 
@@ -33,6 +34,82 @@ def features(layout, X):
             np.ascontiguousarray(X[:, places], dtype=np.float64), places, as_features(csr_array(others))
         )
     return sparse if layout == "sparse" else replace(sparse, data=None)
+
+
+def lists(
+    labels=None,
+    *,
+    sizes=(6, 1, 9, 4, 12),
+    X=None,
+    d=4,
+    layout="dense",
+    grades=(-1, 2),
+    noise=1.0,
+    unjudged=0.1,
+    missing=0.0,
+    tied=None,
+    seed=0,
+    ids=False,
+    source="some lists",
+    **columns,
+):
+    """Return lists as given, or drawn.
+
+    Parameters
+    ----------
+    labels : list of list of float, optional
+        The labels of each list, as they are; the features are 0 unless ``X`` is given. None = drawn: the
+        first feature less the second one, with noise, rounded.
+    sizes : sequence of int
+        Lengths of the lists that are drawn.
+    X : array (n_items, n_features), optional
+        Features; None = drawn, multiples of 1/8 with many zeros (so that sums are exact and items tie).
+    d : int
+        The number of features that are drawn.
+    layout : str
+        One of ``LAYOUTS``; indicators are whether a feature is positive.
+    grades : (low, high) or None
+        Labels are clipped to this range; None = as they come.
+    noise : float
+        Standard deviation of what is added to the labels.
+    unjudged, missing : float
+        Shares of labels and of features (dense layouts only) that are NaN.
+    tied : int, optional
+        A list all of whose items have label 1.
+    ids : bool
+        Whether lists are named q0, q1, ... and items d0, d1, ...
+    columns
+        Other columns of ``CandidateLists``, such as ``base_scores``.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = labels is None
+    if not drawn:
+        sizes = [len(part) for part in labels]
+    n = sum(sizes)
+    if X is None and drawn:
+        X = np.where(rng.random((n, d)) < 0.4, 0.0, np.round(rng.standard_normal((n, d)) * 8) / 8)
+    elif X is None:
+        X = np.zeros((n, 1))
+    if layout == "indicators":
+        X = (np.asarray(X) > 0).astype(float)
+    if drawn:
+        y = np.round(X[:, 0] - X[:, 1] + noise * rng.standard_normal(n))
+        y = y if grades is None else y.clip(*grades)
+        y[rng.random(n) < unjudged] = np.nan
+        X = np.where(rng.random(np.shape(X)) < missing, np.nan, X)
+    else:
+        y = np.array([label for part in labels for label in part], dtype=np.float64)
+    if tied is not None:
+        start = sum(sizes[:tied])
+        y[start : start + sizes[tied]] = 1.0
+    found = CandidateLists.from_arrays(features(layout, X), y, group=sizes, source=source)
+    if ids:
+        columns = {
+            "list_ids": StringColumn.from_strings(f"q{i}" for i in range(len(sizes))),
+            "item_ids": StringColumn.from_strings(f"d{i}" for i in range(n)),
+            **columns,
+        }
+    return replace(found, **columns) if columns else found
 
 
 def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):

@@ -36,6 +36,13 @@ def test_lists_with_one_key_stay_together(key, seed):
     assert not {key[i] for i in a} & {key[i] for i in b}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_are_dealt_largest_first_so_that_folds_are_of_one_size(seed):
+    key = [str(i) for i in range(1, 21) for _ in range(i)]
+    sizes = [len(fold.test) for fold in folds(len(key), 5, seed, key=key)]
+    assert max(sizes) <= 1.05 * min(sizes)
+
+
 def test_distinct_keys_give_the_same_folds_as_no_key():
     for plain, keyed in zip(folds(9, 4, 3), folds(9, 4, 3, key=list("abcdefghi")), strict=True):
         assert plain.test.tolist() == keyed.test.tolist()

@@ -10,7 +10,7 @@ import pytest
 from rerank.core.errors import FormatError
 from rerank.data.lists import CandidateLists
 from rerank.formats import scores
-from rerank.formats.scores import read_scores
+from rerank.formats.scores import holds_judgements, read_scores
 
 
 @pytest.fixture(autouse=True, params=[1 << 20, 1], ids=["at once", "piece by piece"])
@@ -57,3 +57,23 @@ def test_an_empty_file_has_too_few(tmp_path: Path) -> None:
     path.write_bytes(b"")
     with pytest.raises(FormatError, match="found 0 scores, expected 3"):
         read_scores(str(path), LISTS)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("q1 0 d1 1\nq1 0 d2 0\n", True),
+        ("q1 0 d1 1", True),
+        ("query-id\tcorpus-id\tscore\nq1\td1\t1\n", True),
+        ("q1 0 d1 1 x\nq1 0 d2 0 x\n", False),
+        ("q1 0 d1\n", False),
+        ("q1 0 d1 high\n", False),
+        ("q1 d1 1 0.5\nq1 d2 2 0.25\n", False),
+        ("q1 d1 1 0.5\nq1 d1 2 0.25\n", True),
+        ("", False),
+    ],
+)
+def test_judgements_are_recognised(tmp_path: Path, content: str, expected: bool) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    assert holds_judgements(str(path)) == expected

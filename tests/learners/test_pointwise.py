@@ -125,6 +125,8 @@ def test_the_units_of_labels_are_those_of_the_weights_of_ridge(factor):
     np.testing.assert_allclose(
         many.training.notes["intercept"], one.training.notes["intercept"] * factor, rtol=1e-3
     )
+    found = many.training.rounds.loss / factor / factor
+    assert found == pytest.approx(one.training.rounds.loss, rel=1e-3) or found in (0.0, np.inf)
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic"])

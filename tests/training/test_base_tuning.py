@@ -155,6 +155,16 @@ def test_the_weight_is_tuned_on_dev():
     assert [gain.use for gain in before.training.gains if gain.part == "dev"] == ["none"]
 
 
+def test_a_negative_weight_is_multiplied_too():
+    lists, dev = drawn(0), drawn(1)
+    lists, dev = (replace(one, labels=-one.labels) for one in (lists, dev))
+    before, model = trained(lists, dev), trained(lists, dev, tune_base="dev")
+    record = model.training.tune_base
+    assert before.weights[2] < 0
+    assert record.added is None
+    assert model.weights[2] == before.weights[2] * record.factor
+
+
 def test_dev_lists_with_the_feature_need_no_base_scores():
     lists, dev = drawn(0), drawn(1)
     bare = replace(dev, base_scores=None)

@@ -282,13 +282,21 @@ def command_of(name: str, found: Any) -> Any:
         rich_markup_mode=None,
         context_settings={"default_map": NO_HELP},
     )
-    owners = [options, *([options.configures] if options.configures else [])]
+    owners = [options]
+    if options.configures:
+        kinds = [field.kind for field in options.configures.settings.values()]
+        sections = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Settings)]
+        owners += [options.configures, *sections]
     made.renamed = {
-        f"--{old.replace('_', '-')}": f"--{new.replace('_', '-')}"
+        _flag(old): next(iter(owner.settings[new].flags), _flag(new))
         for owner in owners
         for old, new in owner.renamed.items()
     }
     return made
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _help_of(function: Callable[..., Any]) -> str:

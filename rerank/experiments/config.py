@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_pipe
@@ -43,14 +43,14 @@ def _names(given: Any) -> Any:
     return names
 
 
-def _shares(given: Any) -> Any:
-    """Shares of the training lists in percent, in increasing order."""
+def _fractions(given: Any) -> Any:
+    """Fractions of the training lists in percent, in increasing order."""
     values = given if isinstance(given, list | tuple) else [given]
     for i, value in enumerate(values):
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 100:
-            raise ValueError(f"ablation: found {value!r}, expected whole percentages of 1 to 100")
+            raise ValueError(f"train_fractions: found {value!r}, expected whole percentages of 1 to 100")
         if value in values[:i]:
-            raise ValueError(f"ablation: {value} is given twice")
+            raise ValueError(f"train_fractions: {value} is given twice")
     return tuple(sorted(values)) or (100,)
 
 
@@ -104,6 +104,8 @@ class ExperimentData(DataSection):
 class ExperimentConfig(Settings):
     """What is compared on what; see the manual's page on experiments."""
 
+    renamed: ClassVar = {"ablation": "train_fractions"}
+
     name: str = setting("", "name of the experiment; none = that of the file")
     data: ExperimentData = setting(ExperimentData(), "input files and how they are read")
     folds: Annotated[int | tuple[str, ...], _names] = setting(
@@ -117,10 +119,10 @@ class ExperimentConfig(Settings):
     base_scale: float | Literal["auto"] | None = setting(None, "base_scale of rows that name none")
     metrics: Annotated[tuple[str, ...], _metrics] = setting((), "metrics of the test lists")
     baseline: str | None = setting(None, "the row that others are tested against, or first-best")
-    seed: int = setting(1, "first seed of learners that draw, of drawn folds and of shares", ge=0)
+    seed: int = setting(1, "first seed of learners that draw, of drawn folds and of train_fractions", ge=0)
     seeds: int = setting(1, "runs with consecutive seeds of each learner that draws", ge=1, le=10_000)
-    ablation: Annotated[tuple[int, ...], _shares] = setting(
-        (100,), "shares of the training lists in percent; smaller ones are part of larger ones"
+    train_fractions: Annotated[tuple[int, ...], _fractions] = setting(
+        (100,), "fractions of the training lists in percent; smaller ones are part of larger ones"
     )
     grid: dict[str, Any] = setting({}, "hyperparameter grid of every row")
     learners: dict[str, dict[str, Any] | None] = setting({}, "the rows: settings of a learner and its grid")
@@ -283,7 +285,7 @@ class ExperimentConfig(Settings):
             what = "is what settings and rounds are chosen by on development lists" if self.has_dev else ""
             raise ConfigError(f"select.metric: not given; it {what or 'is what the learner optimises'}")
         keep = getattr(learner, "keep", "last") == "best"
-        asked = {"keep: best": keep, "choose: dev": select.choose == "dev"}
+        asked = {"keep: best": keep, "by: dev": select.by == "dev"}
         asked |= {
             "tune_base: dev": select.tune_base == "dev",
             "keep_margin: auto": select.keep_margin == "auto",
@@ -320,10 +322,11 @@ class ExperimentConfig(Settings):
         if made.reads_classes:
             raise ConfigError(f"learner {learner.name}: rerank run compares scores of lists, not classes")
         own_select = parts.get("select") or {}
-        choice = select.get("choose", "none")
-        if not grid and "choose" not in own_select and not (choice == "folds" and chooses_rounds(made)):
-            select["choose"] = choice = "none"
-        if "folds" not in own_select and "folds" not in (choice, select.get("tune_base")):
+        choice = select.get("by", "none")
+        if not grid and "by" not in own_select and not (choice == "cv" and chooses_rounds(made)):
+            select["by"] = choice = "none"
+        on_folds = choice == "cv" or select.get("tune_base") == "folds"
+        if "folds" not in own_select and not on_folds:
             select.pop("folds", None)
         return {**values, "learner": {"name": learner.name, **entry}, "select": select}
 
@@ -335,10 +338,10 @@ class ExperimentConfig(Settings):
         if "metric" in parts and own.setdefault("metric", parts["metric"]) != parts["metric"]:
             raise ConfigError(f"metric is {parts['metric']!r} but select.metric is {own['metric']!r}")
         shared = {key: getattr(self.select, key) for key in self.select.settings_given}
-        select = {"choose": "dev" if self.has_dev else "folds"} if grid else {}
+        select = {"by": "dev" if self.has_dev else "cv"} if grid else {}
         select |= shared | own
         keeps = "keep" in fields and "keep" not in entry and "keep" not in grid
-        if select.get("choose", "none") == "folds" and "keep" not in own:
+        if select.get("by", "none") == "cv" and "keep" not in own:
             keeps = False
         if "keep" in shared and "keep" not in own and not keeps:
             del select["keep"]

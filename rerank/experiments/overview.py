@@ -154,5 +154,5 @@ def fits_of(config: TrainOptions) -> int:
     select = config.select
     cells = prod(len(values) for values in config.grid.values())
     k = FOLDS if select.folds is None else select.folds
-    chosen_on = {"none": 0, "dev": cells, "folds": cells * k}[select.choose]
-    return 1 + chosen_on + (k if select.tune_base == "folds" and select.choose != "folds" else 0)
+    chosen_on = {"none": 0, "dev": cells, "cv": cells * k}[select.by]
+    return 1 + chosen_on + (k if select.tune_base == "folds" and select.by != "cv" else 0)

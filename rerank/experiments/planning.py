@@ -111,7 +111,7 @@ def plan_of(config: ExperimentConfig) -> Plan:
         baseline=SPELLING.get(config.baseline or "", config.baseline),
         rows=tuple(config.learners),
         folds=config.fold_names,
-        shares=config.ablation,
+        shares=config.train_fractions,
         tests={fold: of_fold.test.name for fold, of_fold in parts.folds.items()},
         config=plain(config.as_dict()),
         cells=tuple(cells),
@@ -123,7 +123,7 @@ def _cells(config: ExperimentConfig, parts: Parts) -> Iterator[tuple[str, str, i
     """Row, fold, seed, share and key of each cell."""
     for row in config.learners:
         first = config.first_seed(row)
-        for share in config.ablation:
+        for share in config.train_fractions:
             start = first if first is not None else config.seed if share < 100 else None
             seeds = [None] if start is None else range(start, start + config.seeds)
             for seed in seeds:

@@ -23,8 +23,9 @@ _OF_OTHER_VERBS = {
     "data.test": "'rerank predict' and 'rerank eval' take the test lists",
     "data.test_refs": "'rerank eval --refs FILE' takes the references of the test lists",
 }
-# Keys of the section select that --set accepts without it; its keep is a setting of learners too.
-_OF_SELECT = ("metric", "keep_margin", "tune_base", "choose", "folds")
+# Keys of the section select that --set accepts without it (choose: for the error that names "by"); its keep is a
+# setting of learners too.
+_OF_SELECT = ("metric", "keep_margin", "tune_base", "folds", "by", "choose")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -35,7 +36,7 @@ def read_config(
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
     A key without a dot that is not a section is a setting of the learner, except ``metric``,
-    ``keep_margin``, ``tune_base``, ``choose`` and ``folds``, which belong to ``select``; learner.metric is
+    ``keep_margin``, ``tune_base``, ``by`` and ``folds``, which belong to ``select``; learner.metric is
     another spelling of select.metric. If ``base`` names another learner than the file, the settings of the
     file's learner are ignored with a DataNote.
 

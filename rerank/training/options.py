@@ -40,9 +40,10 @@ def _scale(value: Any) -> Any:
 
 
 class Select(Settings):
-    """Which metric is watched, and which round or epoch is kept by it."""
+    """Model selection: the metric, the round or epoch that is kept, and how hyperparameters are selected."""
 
     help_group: ClassVar[str] = "Choice and tuning"
+    renamed: ClassVar = {"choose": "by"}
 
     metric: str | None = setting(
         None,
@@ -70,10 +71,11 @@ class Select(Settings):
         "after training, tune the weight of the base score (the first stage's) by the metric: on the "
         "development lists, or on out-of-fold scores of the training lists",
     )
-    choose: Literal["none", "dev", "folds"] = setting(
+    by: Literal["none", "dev", "cv"] = setting(
         "none",
-        "select hyperparameters on the dev set, or by cross-validation on the training lists, "
+        "select hyperparameters on the dev set, or by cross-validation on the training lists (cv), "
         "which also selects the number of epochs",
+        flags=("--select",),
     )
     folds: int | None = setting(None, "number of cross-validation folds; none = 5", ge=2)
 
@@ -179,9 +181,11 @@ def learner_of(options: TrainOptions) -> Learner:
     return kind.checked(learner_settings(options, kind.settings), f"learner {kind.name}")
 
 
+# Keyword -> its section and its key there.
 _SECTIONS = {
-    **dict.fromkeys(("metric", "keep_margin", "tune_base", "choose", "folds"), "select"),
-    **dict.fromkeys(("missing", "unjudged", "quantise", "label"), "data"),
+    **{name: ("select", name) for name in ("metric", "keep_margin", "tune_base", "folds")},
+    "select": ("select", "by"),
+    **{name: ("data", name) for name in ("missing", "unjudged", "quantise", "label")},
 }
 KEYWORDS = ("scaling", "base_scale", "grid", "seeds", "jobs", "cluster", *_SECTIONS)
 
@@ -206,10 +210,13 @@ def options_of(learner: str | Learner | None = None, given: Mapping[str, Any] | 
         own = {"name": learner.name, **{name: getattr(learner, name) for name in learner.settings_given}}
     values: dict[str, Any] = {"learner": own}
     for name, value in (given or {}).items():
+        if name == "choose":
+            raise ConfigError("unknown setting 'choose'; it is now 'select'")
         if name not in KEYWORDS:
             own[name] = value
         elif value is not None and name in _SECTIONS:
-            values.setdefault(_SECTIONS[name], {})[name] = value
+            section, key = _SECTIONS[name]
+            values.setdefault(section, {})[key] = value
         elif value is not None:
             values[name] = value
     return TrainOptions(**values)

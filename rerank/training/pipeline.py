@@ -65,7 +65,7 @@ class Pipeline:
     def several(self) -> bool:
         """Whether there is more than one fit."""
         select = self.options.select
-        return self.options.seeds > 1 or select.choose != "none" or select.tune_base == "folds"
+        return self.options.seeds > 1 or select.by != "none" or select.tune_base == "folds"
 
     @property
     def seed(self) -> int:
@@ -136,8 +136,8 @@ def pipeline_of(options: TrainOptions, learner: Learner | None = None) -> Pipeli
         changed = [name for name in step.settings if getattr(step, name) != getattr(type(step), name)]
         changed += [f"grid: {name}" for name in step.settings if name in options.grid]
         refuse_with_classes(learner, *([] if step.accepts_classes else changed))
-    if select.folds is not None and "folds" not in (select.tune_base, select.choose):
-        raise ConfigError(f"folds={select.folds} has no effect without tune_base=folds or choose=folds")
+    if select.folds is not None and select.tune_base != "folds" and select.by != "cv":
+        raise ConfigError(f"folds={select.folds} has no effect without tune_base=folds or select=cv")
     for step in pipeline.steps:
         step.check(learner, metric)
     if metric is not None and learner.reads_classes:
@@ -164,20 +164,20 @@ def check_metric_used(pipeline: Pipeline, lists: CandidateLists, dev: CandidateL
 
 def _check_choice(pipeline: Pipeline) -> None:
     """Raise ConfigError if there is nothing to choose, or a setting of the grid could not be."""
-    learner, grid, on = pipeline.learner, pipeline.options.grid, pipeline.options.select.choose
+    learner, grid, on = pipeline.learner, pipeline.options.grid, pipeline.options.select.by
     if on == "none":
         if grid:
-            raise ConfigError("grid: cells are compared with choose=dev or choose=folds (--choose)")
+            raise ConfigError("grid: cells are compared with select=dev or select=cv (--select)")
         return
-    if not grid and not (on == "folds" and chooses_rounds(learner)):
-        raise ConfigError(f"choose={on}: nothing to choose: give a grid (--grid KEY=V1,V2)")
-    if on == "folds" and learner.reads_classes:
-        advice = "settings for tasks with classes are chosen on dev examples (choose=dev)"
-        raise ConfigError(f"choose=folds: {advice}")
+    if not grid and not (on == "cv" and chooses_rounds(learner)):
+        raise ConfigError(f"select={on}: nothing to select: give a grid (--grid KEY=V1,V2)")
+    if on == "cv" and learner.reads_classes:
+        advice = "settings for tasks with classes are selected on dev examples (select=dev)"
+        raise ConfigError(f"select=cv: {advice}")
     if pipeline.metric is None:
-        raise ConfigError(f"choose={on} compares by a metric: give one (--metric, metric=)")
-    if on == "folds" and "keep" in learner.settings_given and getattr(learner, "keep", "last") != "last":
-        chooses = f"choose=folds chooses the number of {learner.iterates} on folds"
+        raise ConfigError(f"select={on} compares by a metric: give one (--metric, metric=)")
+    if on == "cv" and "keep" in learner.settings_given and getattr(learner, "keep", "last") != "last":
+        chooses = f"select=cv selects the number of {learner.iterates} on folds"
         raise ConfigError(f"{chooses}: leave keep at last")
     for key, values in grid.items():
         _check_key(pipeline, key, values)
@@ -201,11 +201,11 @@ def _check_key(pipeline: Pipeline, key: str, values: Any) -> None:
         raise ConfigError(f"grid: unknown setting {key!r}; {did_you_mean(key, known)}")
     if key.rpartition(".")[2] == "seed":  # also of a base learner
         raise ConfigError("grid: seeds are varied by --seeds, on equal folds")
-    on_folds = pipeline.options.select.choose == "folds"
+    on_folds = pipeline.options.select.by == "cv"
     iterates = pipeline.learner.iterates
     if on_folds and key in ("keep", iterates) and chooses_rounds(pipeline.learner):
         tries = f"tries every number of {iterates}, up to {iterates}"
-        raise ConfigError(f"grid: {key}: choose=folds {tries}")
+        raise ConfigError(f"grid: {key}: select=cv {tries}")
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise ConfigError(f"grid: {key}: found {values!r}, expected a list of values")
     twice = next((value for i, value in enumerate(values) if value in values[:i]), None)

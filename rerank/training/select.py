@@ -1,8 +1,8 @@
 """Model selection: cells of a grid and numbers of rounds, on dev or on folds; several seeds; or one fit.
 
-A cell is one combination of the grid's values. With ``choose=folds`` every cell is fitted to K parts of the
+A cell is one combination of the grid's values. With ``select=cv`` every cell is fitted to K parts of the
 training lists, and the number of rounds is chosen with it, all by the metric of the pooled out-of-fold
-scores; the dev lists play no part. With ``choose=dev`` every cell is fitted to all training lists.
+scores; the dev lists play no part. With ``select=dev`` every cell is fitted to all training lists.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def select(
     note_leaks(pipeline, lists)
     dev, side = align(pipeline, lists, dev, side)
     choice = None
-    if options.select.choose != "none":
+    if options.select.by != "none":
         pipeline, choice = select_cell(pipeline, lists, dev, side)
     data = prepare(pipeline, lists, dev, side, owned=owned and not pipeline.several)
     for step in pipeline.steps:
@@ -167,14 +167,14 @@ def select_cell(
     RerankError
         If a cell's settings do not fit together, a cell cannot be fitted, or no cell has a value.
     """
-    on: Literal["dev", "folds"] = "dev" if pipeline.options.select.choose == "dev" else "folds"
+    on: Literal["dev", "folds"] = "dev" if pipeline.options.select.by == "dev" else "folds"
     cells = list(pipeline.cells())
     trials = [_trial(pipeline.with_cell(settings), on, lists) for settings in cells]
     if on == "folds":
         found, part = _on_folds(trials, lists, side), side.judged(lists)
     else:
         if dev is None:
-            raise ConfigError("choose=dev compares on development lists: give some (--dev, dev=)")
+            raise ConfigError("select=dev compares on development lists: give some (--dev, dev=)")
         found, part = _on_dev(trials, lists, dev, side), dev
     metric = pipeline.metric
     assert metric is not None  # pipeline_of() refuses

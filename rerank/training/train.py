@@ -92,7 +92,7 @@ def train(
     checkpoint : file that keeps the state of the training, from which the same call goes on if it was
         interrupted; deleted at the end.
     given : settings by name, without their section: those of ``rerank help configuration``, such as metric,
-        scaling, base_scale, missing, unjudged, keep_margin, tune_base, choose, grid, folds and seeds, and the
+        scaling, base_scale, missing, unjudged, keep_margin, tune_base, select, grid, folds and seeds, and the
         learner's own; ``learner`` is its name.
 
     Returns
@@ -270,14 +270,14 @@ def _check_outputs(
     """Raise an error for outputs that would never be written, or over an input."""
     options = pipeline.options
     if options.cluster is not None and not pipeline.several:
-        advice = "--seeds, --choose or --tune-base folds make several"
+        advice = "--seeds, --select or --tune-base folds make several"
         raise ConfigError(f"cluster: not used by one fit, which runs in this process; {advice}")
     if out is not None and "{seed}" in out and options.seeds < 2:
         raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
     if curve is not None and "{seed}" in curve:
         raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
-    if grid_out is not None and options.select.choose == "none":
-        raise ConfigError("--grid-out: no cells without --choose dev or --choose folds")
+    if grid_out is not None and options.select.by == "none":
+        raise ConfigError("--grid-out: no cells without --select dev or --select cv")
     first = pipeline.learner.get_params().get("seed")
     models: list[str] = [] if out is None else [out]
     if out is not None and "{seed}" in out and first is not None:  # fit_seeds refuses a learner without one

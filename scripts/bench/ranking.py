@@ -86,7 +86,7 @@ def fitted_again(config: ExperimentConfig, folder: RunFolder, row: str) -> tuple
         trained = config.train_config(row, config.data.training(cell.fold), record.seed)
         chosen = {} if record.choice is None else dict(record.choice.settings)
         update = {key: chosen.pop(key) for key in ("scaling", "base_scale") if key in chosen}
-        section = trained.select.with_settings(choose="none")
+        section = trained.select.with_settings(by="none")
         learner = trained.learner | chosen
         again = trained.with_settings(**update, learner=learner, select=section, grid={})
         pipeline = pipeline_of(again)

@@ -150,7 +150,7 @@ def test_outputs_of_predict(folder, rerank):
         (("--seeds", "2"), "seeds: runs are compared by a metric: give one"),
         (("--keep-margin", "1"), "keep_margin: not used by learner predtron for tasks with classes"),
         (("--tune-base", "dev"), "tune_base: not used by"),
-        (("--choose", "folds", "--grid", "eta=1,2"), "choose=folds: settings for tasks with classes"),
+        (("--select", "cv", "--grid", "eta=1,2"), "select=cv: settings for tasks with classes"),
         (("--base-scale", "2"), "base_scale: not used by"),
         (("--first-best", "input"), "data.first_best: not used by"),
         (("--label", "sBLEU"), "data.label: not used by"),

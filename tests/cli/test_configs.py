@@ -81,7 +81,7 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     rerank(*given)
     training = load_model(str(tmp_path / "model")).training
     assert training.learner == config.learner["name"]
-    assert not setting or training.settings[setting] <= 2  # choose=folds may choose fewer
+    assert not setting or training.settings[setting] <= 2  # select=cv may choose fewer
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=[path.stem for path in EXPERIMENTS])

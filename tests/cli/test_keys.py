@@ -31,7 +31,7 @@ VALUES = {
 KEYS = [*OPTIONS, "learner.name", "grid.tau"]
 # Other spellings of keys: in --set and in YAML, and in --set alone.
 SPELLED = {"select.metric": "learner.metric", "select.keep": "learner.keep", "seed": "learner.seed"}
-SHORT = {f"select.{name}": name for name in ("metric", "keep", "keep_margin", "tune_base", "choose", "folds")}
+SHORT = {f"select.{name}": name for name in ("metric", "keep", "keep_margin", "tune_base", "by", "folds")}
 SHORT["data.init"] = "init"
 
 

@@ -85,7 +85,7 @@ def test_weights_follow_their_lists_and_are_recorded(rerank, folder):
     for name in ("w", "moved"):
         result = rerank(
             *("train", "--data", "train.letor", "--learner", "ridge", "--list-weights", f"{name}.tsv"),
-            *("--out", f"{name}.model", "--choose", "folds", "--metric", "AP", "--grid", "penalty=0.1,1"),
+            *("--out", f"{name}.model", "--select", "cv", "--metric", "AP", "--grid", "penalty=0.1,1"),
         )
     assert (folder / "w.model").read_bytes() == (folder / "moved.model").read_bytes()
     assert "list weights: effective share of the lists" in result.err + result.out
@@ -107,7 +107,7 @@ def test_folds_have_the_weights_of_their_lists():
         list_weights=weights,
         scaling="none",
         metric="AP",
-        choose="folds",
+        select="cv",
         folds=4,
         grid={"penalty": [0.1, 9]},
     )

@@ -66,7 +66,7 @@ def test_out_of_fold_scores_are_judged_by_the_labels_as_they_are(rerank, real):
         scores[items] = model.score(lists.subset(fold.test))
     chosen = lists.labels[8 * np.arange(30) + scores.reshape(30, 8).argmax(axis=1)]
     asked = ("train", "--data", "real.letor", "--quantise", "best", "-m", "label", "--learner", "ranksvm")
-    asked += ("--scaling", "none", "--choose", "folds", "--grid", "C=10,0.001", "--out", "model")
+    asked += ("--scaling", "none", "--select", "cv", "--grid", "C=10,0.001", "--out", "model")
     rerank(*asked)
     assert load_model("model").training.choice.cells[0].value == pytest.approx(chosen.mean(), rel=1e-12)
 

@@ -294,7 +294,7 @@ def test_rounds_and_settings_are_chosen_on_folds(name):
     learner = make_learner(name, settings_of(name))
     by_round = bool(learner.iterates) and learner.observable
     more = {} if by_round else {"grid": {"scaling": ["none", "minmax"]}}
-    model = fit(learner, lists, metric=metric_of(name), choose="folds", folds=2, **more)
+    model = fit(learner, lists, metric=metric_of(name), select="cv", folds=2, **more)
     choice = model.training.choice
     assert len(choice.cells) == (1 if by_round else 2)
     assert (choice.cells[0].rounds is not None) == by_round

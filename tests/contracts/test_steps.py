@@ -155,7 +155,7 @@ def test_learners_of_classes_refuse_what_works_on_scores(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_grid_varies_only_what_declares_it(name):
     setting = setting_of(name)
-    given = {"metric": "label@1", "choose": "dev", "grid": {setting: [VALUES[name]]}, "epochs": 2}
+    given = {"metric": "label@1", "select": "dev", "grid": {setting: [VALUES[name]]}, "epochs": 2}
     if not STEPS.get(name).in_grid:
         with pytest.raises(ConfigError, match=f"grid: unknown setting '{setting}'"):
             pipeline_from("perceptron", **given)

@@ -64,7 +64,7 @@ def test_nothing_is_fitted_to_other_lists():
 def test_choice_seeds_and_tuning_are_the_same_for_any_number_of_jobs(policy, tmp_path):
     for jobs in (1, 2):
         with parallel.using(jobs):
-            given = {"missing": policy, "choose": "folds", "grid": {"tau": [0.0, 0.5]}, "folds": 3}
+            given = {"missing": policy, "select": "cv", "grid": {"tau": [0.0, 0.5]}, "folds": 3}
             model = rerank.train(drawn(0), metric="nDCG@2", seeds=2, epochs=2, **given)
             model.save(str(tmp_path / f"{jobs}"))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

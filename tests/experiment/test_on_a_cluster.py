@@ -53,7 +53,7 @@ def content(folder):
 
 def train(out, workers, *, settings):
     base = {"data.train": ["train.letor"], "select.metric": "NDCG@3", **settings, **workers}
-    chosen = settings.get("select.choose", "none")
+    chosen = settings.get("select.by", "none")
     grid_out = None if chosen == "none" else os.path.join(out, "cells.tsv")
     name = "model{seed}" if "seeds" in settings else "model"
     train_files(read_config(None, [], base), os.path.join(out, name), grid_out=grid_out)
@@ -65,12 +65,12 @@ def seeds(out, workers):
 
 
 def stumps(out, workers):
-    grid = {"grid.rounds": [3, 5], "grid.scaling": ["none", "minmax"], "select.choose": "dev"}
+    grid = {"grid.rounds": [3, 5], "grid.scaling": ["none", "minmax"], "select.by": "dev"}
     train(out, workers, settings={"learner.name": "boosting", "data.dev": ["dev.letor"], **grid})
 
 
 def grid_on_folds(out, workers):
-    grid = {"grid.tau": [0.1, 1.0], "select.choose": "folds", "select.folds": 3}
+    grid = {"grid.tau": [0.1, 1.0], "select.by": "cv", "select.folds": 3}
     train(out, workers, settings={"learner.name": "perceptron", "learner.epochs": 4, **grid})
 
 
@@ -201,7 +201,7 @@ def test_one_fit_does_not_use_a_cluster(here):
     arguments = ["train", "--data", "train.letor", "--out", "m", "--cluster", "tcp://a:1"]
     ran = CliRunner().invoke(app, arguments, standalone_mode=False)
     assert (ran.return_value, len(ran.stderr.splitlines())) == (2, 1)
-    assert "cluster: not used by one fit, which runs in this process; --seeds, --choose" in ran.stderr
+    assert "cluster: not used by one fit, which runs in this process; --seeds, --select" in ran.stderr
 
 
 @pytest.mark.parametrize("kernel", ["list", "bhattacharyya"])

@@ -88,14 +88,25 @@ MISTAKES = {
     ),
     "a choice on dev lists without any": (
         changed("{metric: AP}", "{metric: AP}\nfold_dev: none", DRAWN).replace(
-            "ridge: ", "ridge: {select: {choose: dev}, grid: {penalty: [1, 2]}}"
+            "ridge: ", "ridge: {select: {by: dev}, grid: {penalty: [1, 2]}}"
         ),
-        "learners.ridge: select.choose: dev needs development lists",
+        "learners.ridge: select.by: dev needs development lists",
+    ),
+    "the former name of train_fractions": (
+        CONFIG + "ablation: [50, 100]\n",
+        "unknown setting 'ablation'; it is now 'train_fractions'",
+    ),
+    "the former name of select.by": (
+        changed("{metric: AP}", "{metric: AP, choose: dev}"),
+        "unknown setting 'select.choose'; it is now 'by'",
     ),
     "no seeds": (changed("seeds: 2", "seeds: 0"), "seeds: found 0, expected 1 or more"),
-    "a share of 0": (CONFIG + "ablation: [0, 50]\n", "ablation: found 0, expected whole percentages"),
-    "a share of 120": (CONFIG + "ablation: [50, 120]\n", "ablation: found 120"),
-    "a share twice": (CONFIG + "ablation: [50, 50]\n", "ablation: 50 is given twice"),
+    "a share of 0": (
+        CONFIG + "train_fractions: [0, 50]\n",
+        "train_fractions: found 0, expected whole percentages",
+    ),
+    "a share of 120": (CONFIG + "train_fractions: [50, 120]\n", "train_fractions: found 120"),
+    "a share twice": (CONFIG + "train_fractions: [50, 50]\n", "train_fractions: 50 is given twice"),
     "a grid on an unknown setting": (
         changed("penalty: [", "penalties: ["),
         "learners.ridge: grid: unknown setting 'penalties'.*'penalty'",
@@ -235,8 +246,8 @@ def rows_of(text: str, folder) -> dict:
 
 def test_rows_choose_on_dev_and_keep_the_best_round(folder):
     rows = rows_of(CONFIG, folder)
-    assert rows["random"].select.choose == rows["perceptron"].select.choose == "none"
-    assert rows["ridge"].select.choose == "dev"
+    assert rows["random"].select.by == rows["perceptron"].select.by == "none"
+    assert rows["ridge"].select.by == "dev"
     assert rows["perceptron"].select.keep == "best"
     assert rows["perceptron"].learner["seed"] == 1
     assert "seed" not in rows["ridge"].learner
@@ -244,7 +255,7 @@ def test_rows_choose_on_dev_and_keep_the_best_round(folder):
 
 def test_without_dev_lists_rows_choose_on_folds_and_keep_the_last_round(folder):
     rows = rows_of(re.sub("  dev:.*\n", "", CONFIG), folder)
-    assert rows["ridge"].select.choose == "folds"
+    assert rows["ridge"].select.by == "cv"
     assert rows["perceptron"].select.keep is None
 
 
@@ -260,14 +271,14 @@ def test_rows_override_the_grid_the_scaling_and_the_selection_of_all(folder):
 
 
 def test_select_of_all_rows_is_for_those_that_can_use_it(folder):
-    text = changed("select: {metric: AP}", "select: {metric: AP, keep: best, choose: folds, folds: 2}")
+    text = changed("select: {metric: AP}", "select: {metric: AP, keep: best, by: cv, folds: 2}")
     rows = rows_of(text, folder)
-    assert (rows["ridge"].select.choose, rows["ridge"].select.folds, rows["ridge"].select.keep) == (
-        "folds",
+    assert (rows["ridge"].select.by, rows["ridge"].select.folds, rows["ridge"].select.keep) == (
+        "cv",
         2,
         None,
     )
-    assert (rows["random"].select.choose, rows["random"].select.folds) == ("none", None)
+    assert (rows["random"].select.by, rows["random"].select.folds) == ("none", None)
 
 
 def test_rows_of_equal_settings_and_a_tuned_metric_alone_are_reported(folder):

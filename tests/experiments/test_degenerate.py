@@ -93,7 +93,7 @@ def test_shares_without_a_list_fail_and_the_others_do_not(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "one" / "train.letor", [0, 1], [1, 0], [0, 2])
     write(tmp_path / "one" / "test.letor", [1, 0])
-    experiment(tmp_path, learners={"ridge": None}, ablation=[10, 50, 100])
+    experiment(tmp_path, learners={"ridge": None}, train_fractions=[10, 50, 100])
     found = run("run.yaml", "out")
     assert [cell.share for cell in found.trained] == [50, 100]
     assert "a fraction of 0.1 of 3 lists contains no list" in found.failed[0][1]

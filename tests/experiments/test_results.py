@@ -30,7 +30,7 @@ def source(tmp_path_factory):
         (root / f"fold{fold}").mkdir()
         for j, part in enumerate(("train", "dev", "test")):
             save(lists_of(10 * k + j), str(root / f"fold{fold}" / f"{part}.letor"), "svmlight")
-    (root / "run.yaml").write_text(f"{CONFIG}ablation: [50, 100]\n")
+    (root / "run.yaml").write_text(f"{CONFIG}train_fractions: [50, 100]\n")
     assert not run(root / "run.yaml", root / "out").failed
     return root
 

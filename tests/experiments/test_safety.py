@@ -135,7 +135,7 @@ def test_a_single_list_of_another_part_is_reported(folder):
 
 
 def test_a_share_is_part_of_a_larger_one_and_folds_are_chosen_on_what_it_has(folder):
-    text = (folder / "run.yaml").read_text() + "ablation: [50, 75, 100]\n"
+    text = (folder / "run.yaml").read_text() + "train_fractions: [50, 75, 100]\n"
     (folder / "run.yaml").write_text(text)
     plan, results = ready("run.yaml")
     trained = {}

@@ -23,7 +23,7 @@ from .conftest import TWO_FOLDS, tree
 CONFIG = (
     TWO_FOLDS
     + """\
-ablation: [50, 100]
+train_fractions: [50, 100]
 select: {metric: AP}
 metrics: [AP, nDCG@3]
 baseline: rankboost

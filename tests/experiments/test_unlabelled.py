@@ -15,7 +15,7 @@ from .conftest import TWO_FOLDS, tree
 CONFIG = (
     TWO_FOLDS
     + """\
-ablation: [50, 100]
+train_fractions: [50, 100]
 select: {metric: label@1}
 metrics: [AP]
 seeds: 2

@@ -31,7 +31,7 @@ folds: 4
 select: {metric: AP}
 metrics: [AP, nDCG]
 seeds: 2
-ablation: [50, 100]
+train_fractions: [50, 100]
 learners:
   random:
   ridge: {grid: {penalty: [0.1, 1, 10]}}

@@ -125,8 +125,8 @@ def test_the_same_bytes_however_often_it_is_interrupted(tmp_path, monkeypatch, l
     "plan",
     [
         {"seeds": 3},
-        {"choose": "folds", "grid": {"tau": [0.1, 1.0]}, "folds": 2},
-        {"choose": "dev", "grid": {"tau": [0.1, 1.0]}},
+        {"select": "cv", "grid": {"tau": [0.1, 1.0]}, "folds": 2},
+        {"select": "dev", "grid": {"tau": [0.1, 1.0]}},
         {"tune_base": "folds", "folds": 2, "metric": "label@1"},
     ],
 )

@@ -148,7 +148,7 @@ def test_settings_and_seeds_are_chosen_on_dev():
     train, dev = examples("multilabel", 1), examples("multilabel", 2)
     grid = {"eta": [0.01, 1.0], "loss": ["Hamming", "zero-one"], "scaling": ["none", "zscore"]}
     given = {"learner": "predtron", "task": "multilabel", "metric": "Hamming"}
-    model = rerank.train(train, dev=dev, choose="dev", grid=grid, **given)
+    model = rerank.train(train, dev=dev, select="dev", grid=grid, **given)
     cells = model.training.choice.cells
     values = [cell.value for cell in cells]
     for cell in cells:
@@ -169,9 +169,9 @@ def test_settings_and_seeds_are_chosen_on_dev():
         ("multilabel", {"metric": "AP"}, "found AP, expected zero-one, Hamming, error-set or difference: "),
         ("multilabel-ranking", {"metric": "Hamming"}, r"found Hamming, expected a metric of rankings"),
         ("multilabel", {"metric": "difference"}, "classes, difference needs one"),
-        ("multilabel", {"choose": "folds", "metric": "Hamming", "grid": {"eta": [1, 2]}}, "choose=dev"),
-        ("multilabel", {"choose": "dev", "metric": "Hamming", "grid": {"base_scale": [1, 2]}}, "not used"),
-        ("multilabel", {"choose": "dev", "metric": "Hamming", "grid": {"scaling": ["list-zscore"]}}, "list-"),
+        ("multilabel", {"select": "cv", "metric": "Hamming", "grid": {"eta": [1, 2]}}, "select=dev"),
+        ("multilabel", {"select": "dev", "metric": "Hamming", "grid": {"base_scale": [1, 2]}}, "not used"),
+        ("multilabel", {"select": "dev", "metric": "Hamming", "grid": {"scaling": ["list-zscore"]}}, "list-"),
         ("multilabel", {"keep": "best"}, "needs a development set and a metric"),
         ("multilabel", {"keep": "train"}, "keep=train needs a metric"),
     ],
@@ -196,7 +196,7 @@ def test_predictions_that_overflow_are_one_error(kernel):
 
 def test_cells_have_data_and_metrics_of_one_kind():
     lists = examples("multilabel", 1)
-    more = {"metric": "nDCG", "choose": "dev", "grid": {"task": ["multilabel"]}}
+    more = {"metric": "nDCG", "select": "dev", "grid": {"task": ["multilabel"]}}
     with pytest.raises(ConfigError, match="these settings need other data, or another metric"):
         rerank.train(lists, "predtron", dev=lists, **more)
 

@@ -23,7 +23,7 @@ CASES: dict[str, dict[str, Any]] = {
     "dev": {"learner": "predtron", "epochs": 4, **WATCHED},
     "missing": {"learner": "logistic", "missing": "indicator"},
     "coordinate ascent": {"learner": "coordinate-ascent", "restarts": 1, "metric": "nDCG@5"},
-    "choice": {"learner": "predtron", "choose": "dev", "grid": {"epochs": [1, 2]}, **WATCHED},
+    "choice": {"learner": "predtron", "select": "dev", "grid": {"epochs": [1, 2]}, **WATCHED},
 }
 
 

@@ -66,7 +66,7 @@ def test_every_cell_and_round_has_the_value_of_models_trained_one_by_one(tune, l
     lists = drawn(0, layout=layout)
     how = {"tune_base": "folds"} if tune else {}
     model = rerank.train(
-        lists, metric=METRIC, scaling="none", epochs=5, choose="folds", folds=3, grid=GRID, **how
+        lists, metric=METRIC, scaling="none", epochs=5, select="cv", folds=3, grid=GRID, **how
     )
     choice = model.training.choice
     expected = []
@@ -96,7 +96,7 @@ def test_every_cell_and_round_has_the_value_of_models_trained_one_by_one(tune, l
 
 def test_dev_lists_play_no_part_in_a_choice_on_folds():
     lists, dev = drawn(0), drawn(1)
-    given = {"metric": METRIC, "epochs": 4, "choose": "folds", "grid": GRID, "tune_base": "folds"}
+    given = {"metric": METRIC, "epochs": 4, "select": "cv", "grid": GRID, "tune_base": "folds"}
     without, beside = rerank.train(lists, **given), rerank.train(lists, dev=dev, **given)
     np.testing.assert_array_equal(without.weights, beside.weights)
     assert without.training.choice == beside.training.choice
@@ -107,7 +107,7 @@ def test_dev_lists_play_no_part_in_a_choice_on_folds():
 def test_a_choice_on_dev_is_the_best_cell_and_its_best_round(tune):
     lists, dev = drawn(0), drawn(1)
     grid = {"scaling": ["none", "zscore"], "tau": [0, 2]}
-    model = rerank.train(lists, dev=dev, metric=METRIC, epochs=4, choose="dev", grid=grid, tune_base=tune)
+    model = rerank.train(lists, dev=dev, metric=METRIC, epochs=4, select="dev", grid=grid, tune_base=tune)
     values = []
     for scaling, tau in itertools.product(*grid.values()):
         one = rerank.train(
@@ -127,7 +127,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path):
     for jobs in (1, 3, 8):
         with parallel.using(jobs):
             model = rerank.train(
-                lists, metric=METRIC, epochs=3, choose="folds", grid=GRID, tune_base="folds", folds=3
+                lists, metric=METRIC, epochs=3, select="cv", grid=GRID, tune_base="folds", folds=3
             )
         model.save(str(tmp_path / str(jobs)))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes() == (tmp_path / "8").read_bytes()
@@ -139,7 +139,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path):
 
 def test_rounds_alone_can_be_chosen():
     lists = drawn(0)
-    model = rerank.train(lists, "prank", metric=METRIC, epochs=6, choose="folds", folds=2)
+    model = rerank.train(lists, "prank", metric=METRIC, epochs=6, select="cv", folds=2)
     (cell,) = model.training.choice.cells
     assert cell.settings == {}
     assert model.training.settings["epochs"] == cell.rounds
@@ -159,7 +159,7 @@ def test_every_kind_of_learner_can_be_chosen_from(name, grid, settings):
     lists = drawn(0, n_lists=12)
     if "l2" in grid and "l2" not in make_learner(name, {}).get_params():
         grid = {"samples": [100, 200]}
-    model = rerank.train(lists, name, metric=METRIC, choose="folds", folds=2, grid=grid, **settings)
+    model = rerank.train(lists, name, metric=METRIC, select="cv", folds=2, grid=grid, **settings)
     choice = model.training.choice
     assert len(choice.cells) == 2
     assert all((cell.rounds is None) == (name in ("mert", "pro")) for cell in choice.cells)
@@ -169,13 +169,13 @@ def test_every_kind_of_learner_can_be_chosen_from(name, grid, settings):
 def test_ties_are_won_by_the_first_cell():
     lists = drawn(0)
     grid = {"engine": ["reference", "fast", "auto"]}  # the same weights
-    model = rerank.train(lists, metric=METRIC, epochs=3, choose="folds", folds=2, grid=grid)
+    model = rerank.train(lists, metric=METRIC, epochs=3, select="cv", folds=2, grid=grid)
     assert model.training.choice.chosen == 1
     assert model.training.settings["engine"] == "reference"
 
 
 def test_runs_over_seeds_share_the_choice():
-    given = {"metric": METRIC, "choose": "folds", "folds": 2, "grid": {"tau": [0, 1]}, "seeds": 2}
+    given = {"metric": METRIC, "select": "cv", "folds": 2, "grid": {"tau": [0, 1]}, "seeds": 2}
     found = all_runs(make_learner("perceptron", {"epochs": 3}), drawn(0), tune_base="folds", **given)
     first, second = (model.training.choice for model in found.by_seed.values())
     assert first == second
@@ -185,14 +185,15 @@ def test_runs_over_seeds_share_the_choice():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"choose": "none"}, "grid: cells are compared with choose=dev or choose=folds"),
-        ({"choose": "all"}, "choose: found 'all', expected 'none', 'dev' or 'folds'"),
-        ({"choose": "dev", "grid": {}}, "choose=dev: nothing to choose: give a grid"),
-        ({"choose": "dev"}, "choose=dev compares on development lists: give some"),
-        ({"metric": None}, "choose=folds compares by a metric: give one"),
-        ({"keep": "train"}, "choose=folds chooses the number of epochs on folds: leave keep at last"),
+        ({"select": "none"}, "grid: cells are compared with select=dev or select=cv"),
+        ({"choose": "folds"}, "unknown setting 'choose'; it is now 'select'"),
+        ({"select": "all"}, "select.by: found 'all', expected 'none', 'dev' or 'cv'"),
+        ({"select": "dev", "grid": {}}, "select=dev: nothing to select: give a grid"),
+        ({"select": "dev"}, "select=dev compares on development lists: give some"),
+        ({"metric": None}, "select=cv compares by a metric: give one"),
+        ({"keep": "train"}, "select=cv selects the number of epochs on folds: leave keep at last"),
         ({"grid": {"tou": [1]}}, "grid: unknown setting 'tou'; did you mean 'tau'"),
-        ({"grid": {"epochs": [1, 2]}}, "grid: epochs: choose=folds tries every number of epochs"),
+        ({"grid": {"epochs": [1, 2]}}, "grid: epochs: select=cv tries every number of epochs"),
         ({"grid": {"seed": [1, 2]}}, "grid: seeds are varied by --seeds"),
         ({"grid": {"tau": 1}}, "grid: tau: found 1, expected a list of values"),
         ({"grid": {"tau": []}}, r"grid: tau: found \[\], expected a list of values"),
@@ -207,23 +208,23 @@ def test_runs_over_seeds_share_the_choice():
     ],
 )
 def test_what_cannot_be_chosen_is_refused_in_one_line(more, message):
-    given = {"metric": METRIC, "epochs": 2, "choose": "folds", "grid": {"tau": [0, 1]}} | more
+    given = {"metric": METRIC, "epochs": 2, "select": "cv", "grid": {"tau": [0, 1]}} | more
     with pytest.raises(ConfigError, match=message):
         rerank.train(drawn(0, 6), **given)
 
 
 def test_folds_of_too_few_lists_are_refused():
     with pytest.raises(DataError, match="5 folds of 3 lists: too few"):
-        rerank.train(drawn(0, 3), metric=METRIC, epochs=2, choose="folds")
-    with pytest.raises(ConfigError, match="folds=3 has no effect without tune_base=folds or choose=folds"):
-        rerank.train(drawn(0), metric=METRIC, choose="dev", grid={"tau": [0]}, folds=3)
+        rerank.train(drawn(0, 3), metric=METRIC, epochs=2, select="cv")
+    with pytest.raises(ConfigError, match="folds=3 has no effect without tune_base=folds or select=cv"):
+        rerank.train(drawn(0), metric=METRIC, select="dev", grid={"tau": [0]}, folds=3)
 
 
 def test_a_metric_without_a_value_is_refused():
     lists = drawn(0, 8)
     unjudged = lists.replace_labels(np.full(lists.n_items, np.nan))
     with pytest.raises(FitError, match=r"lists 0: label@1 has no value, so no settings can be chosen by it"):
-        rerank.train(unjudged, "random", metric=METRIC, choose="folds", folds=2, grid={"scaling": ["none"]})
+        rerank.train(unjudged, "random", metric=METRIC, select="cv", folds=2, grid={"scaling": ["none"]})
 
 
 def test_the_command_line_and_a_file_choose_alike(tmp_path):
@@ -234,14 +235,14 @@ def test_the_command_line_and_a_file_choose_alike(tmp_path):
     config = tmp_path / "grid.yaml"
     config.write_text(
         "data: {train: train.store, dev: dev.store}\nlearner: {epochs: 3}\nscaling: none\n"
-        "select: {metric: label@1, choose: folds, folds: 3, tune_base: folds}\n"
+        "select: {metric: label@1, by: cv, folds: 3, tune_base: folds}\n"
         "grid: {tau: [0, 1.5], base_scale: [1, auto]}\n"
     )
     a, b, cells = str(tmp_path / "a"), str(tmp_path / "b"), tmp_path / "cells.tsv"
     first = run.invoke(app, ["train", str(config), "--out", a, "--grid-out", str(cells)])
     assert first.exit_code == 0, first.output
     flags = ["--data", train, "--dev", dev, "--set", "epochs=3", "--scaling", "none", "-m", METRIC]
-    flags += ["--choose", "folds", "--folds", "3", "--tune-base", "folds", "--jobs", "2"]
+    flags += ["--select", "cv", "--folds", "3", "--tune-base", "folds", "--jobs", "2"]
     flags += ["--grid", "tau=0,1.5", "--grid", "base_scale=1,auto"]
     second = run.invoke(app, ["train", *flags, "--out", b])
     assert second.exit_code == 0, second.output
@@ -260,7 +261,7 @@ def test_the_command_line_and_a_file_choose_alike(tmp_path):
         (["--grid", "tau"], "--grid tau: expected KEY=V1,V2,... for example tau=0.1,1"),
         (["--grid", "tau=1,,2"], "--grid tau=1,,2: expected KEY=V1,V2,..."),
         (["--grid", "tau=1", "--grid", "tau=2"], "--grid tau=2: the key is given twice"),
-        (["--grid-out", "x.tsv"], "--grid-out: no cells without --choose dev or --choose folds"),
+        (["--grid-out", "x.tsv"], "--grid-out: no cells without --select dev or --select cv"),
         (["--base-scale", "0"], "base_scale: found '0', expected auto or a number above 0"),
         (["--folds", "1"], "folds: found 1, expected 2 or more"),
     ],

@@ -93,7 +93,7 @@ def test_a_fold_has_the_lists_that_it_leaves_out():
         lists,
         unlabelled=some(3),
         metric="nDCG@3",
-        choose="folds",
+        select="cv",
         grid={"factor": [1.0, -1.0]},
         folds=4,
         scaling="none",
@@ -108,7 +108,7 @@ def test_a_fold_has_the_lists_that_it_leaves_out():
 def test_dev_cells_and_seeds_have_the_unlabelled_lists():
     lists, dev, test = some(2, 20), some(4), some(3)
     given = {"dev": dev, "metric": "nDCG@3", "scaling": "none"}
-    fit(MeanOfUnlabelled(), lists, unlabelled=test, choose="dev", grid={"factor": [1.0, -1.0]}, **given)
+    fit(MeanOfUnlabelled(), lists, unlabelled=test, select="dev", grid={"factor": [1.0, -1.0]}, **given)
     fit(MeanOfUnlabelled(), lists, unlabelled=test, seeds=2, **given)
     assert len(MeanOfUnlabelled.seen) == 5
     for seen in MeanOfUnlabelled.seen:

@@ -57,7 +57,7 @@ def test_negative_is_the_label_0_in_judged_lists(learner: str) -> None:
 
 def test_choices_and_folds_count_them_too() -> None:
     labels = positives_only()
-    options = {"metric": "nDCG@3", "choose": "folds", "folds": 3, "grid": {"penalty": [0.1, 100.0]}}
+    options = {"metric": "nDCG@3", "select": "cv", "folds": 3, "grid": {"penalty": [0.1, 100.0]}}
     counted = rerank.train(lists_of(labels), "ridge", unjudged="negative", **options)
     expected = rerank.train(lists_of(filled(labels)), "ridge", **options)
     assert counted.training.choice == expected.training.choice

@@ -61,14 +61,14 @@ def test_settings_of_the_base_learner_are_given_one_by_one(tmp_path):
 
 def test_settings_of_the_base_learner_are_keys_of_grids(tmp_path, make_lists):
     options = {f"grid.{key}": v for key, v in grid_of(["base.thresholds=10,all", "width=1,2"]).items()}
-    config = read_config(None, ["choose=dev"], {"learner.name": "nearest-lists", **options})
+    config = read_config(None, ["by=dev"], {"learner.name": "nearest-lists", **options})
     assert config.grid == {"base.thresholds": [10, "all"], "width": [1, 2]}
     assert read_config(None, ["grid.base.rounds=[1, 2]"]).grid == {"base.rounds": [1, 2]}
     (tmp_path / "c.yaml").write_text("learner: {name: nearest-lists}\ngrid: {base.thresholds: [10, all]}\n")
     assert read_config(str(tmp_path / "c.yaml")).grid == {"base.thresholds": [10, "all"]}
 
     method = NearestLists(base={"rounds": 3})
-    plan = {"metric": "nDCG@5", "choose": "dev", "grid": {"base.thresholds": [1, "all"]}}
+    plan = {"metric": "nDCG@5", "select": "dev", "grid": {"base.thresholds": [1, "all"]}}
     model = fit(method, make_lists(1), dev=make_lists(2), **plan)
     several = {"base": ["rankboost", "ranksvm"], "width": [1.0, 2.0]}
     assert fit(NearestLists(), make_lists(1), dev=make_lists(2), **{**plan, "grid": several})
@@ -89,4 +89,4 @@ def test_settings_of_the_base_learner_are_keys_of_grids(tmp_path, make_lists):
 def test_a_wrong_key_of_a_grid_is_refused(grid, message, make_lists):
     method = NearestLists(base={"rounds": 3})
     with pytest.raises(ConfigError, match=message):
-        fit(method, make_lists(1), dev=make_lists(2), metric="nDCG@5", choose="dev", grid=grid)
+        fit(method, make_lists(1), dev=make_lists(2), metric="nDCG@5", select="dev", grid=grid)

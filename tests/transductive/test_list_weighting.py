@@ -96,7 +96,7 @@ def test_settings_of_the_base_and_of_the_weights_are_chosen_on_folds():
         metric="label@1",
         unlabelled=some_lists(1),
         base="mert",
-        choose="folds",
+        select="cv",
         folds=3,
         grid={"kernel": ["list", "angles"], "base.restarts": [1, 2]},
     )

@@ -282,7 +282,7 @@ def command_of(name: str, found: Any) -> Any:
         rich_markup_mode=None,
         context_settings={"default_map": NO_HELP},
     )
-    owners = [options]
+    owners: list[type[Settings]] = [options]
     if options.configures:
         kinds = [field.kind for field in options.configures.settings.values()]
         sections = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Settings)]

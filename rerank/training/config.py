@@ -23,8 +23,8 @@ _OF_OTHER_VERBS = {
     "data.test": "'rerank predict' and 'rerank eval' take the test lists",
     "data.test_refs": "'rerank eval --refs FILE' takes the references of the test lists",
 }
-# Keys of the section select that --set accepts without it (choose: for the error that names "by"); its keep is a
-# setting of learners too.
+# Keys of the section select that --set accepts without it; its keep is a setting of learners too. The former
+# name choose is here for the error that gives the new one.
 _OF_SELECT = ("metric", "keep_margin", "tune_base", "folds", "by", "choose")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -35,14 +35,8 @@ def differing_values(
     Return the number of differing values, and of values examined.
     """
     cdef Py_ssize_t at_list
-    cdef long long i
-    cdef long long item
-    cdef long long at
-    cdef long long row
-    cdef long long kept = 0
-    cdef long long looked = 0
-    cdef int n
-    cdef int f
+    cdef long long i, item, at, row, kept = 0, looked = 0
+    cdef int n, f
     cdef double value
     cdef bint ones = data is None
     with nogil:
@@ -116,8 +110,7 @@ cdef inline bint number_row(
     """OUT entry: the numbers of the n values of a row. Return whether there was room for them."""
     cdef double x = 1.0
     cdef long long at
-    cdef int e
-    cdef int f
+    cdef int e, f
     cdef bint new
     if to.n_entries + n > min(to.room, MOST):
         return False
@@ -164,8 +157,7 @@ def number_by_list(Matrix matrix, const long long[::1] offsets, const long long[
     Return the largest number of entries of a list, or -1 if there is no room or a list has too many.
     """
     cdef const Rows* X = &matrix.rows
-    cdef unsigned short[::1] entry = numbers.entry
-    cdef unsigned short[::1] place = numbers.place
+    cdef unsigned short[::1] entry = numbers.entry, place = numbers.place
     cdef double[::1] values = numbers.values
     cdef long long[:, ::1] bounds = numbers.bounds
     cdef int[::1] features = numbers.features
@@ -176,10 +168,7 @@ def number_by_list(Matrix matrix, const long long[::1] offsets, const long long[
     cdef bint by_value = values is not None
     cdef Numbering to
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long at
-    cdef long long n
-    cdef long long most = 0
+    cdef long long j, at, n, most = 0
     cdef bint fits
     to.place = &place[0] if by_value else NULL
     to.values = &values[0] if by_value else NULL

@@ -33,8 +33,7 @@ def first_beyond(
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t i
-    cdef long long at
-    cdef long long ahead
+    cdef long long at, ahead
     with nogil:
         for i in range(n_lists):
             ahead = offsets[i]

@@ -89,8 +89,7 @@ cdef inline bint open_block(Scan* at, int name, Bytes p) noexcept nogil:
 
 cdef bint scan_features(Scan* at, Bytes p, Bytes stop) noexcept nogil:
     """Read the names and count the values of a column of features."""
-    cdef Bytes name_end = p
-    cdef Bytes token_end = p
+    cdef Bytes name_end = p, token_end = p
     cdef Token token
     cdef int name
     at.open = ABSENT
@@ -135,8 +134,7 @@ cdef inline bint scan_columns(
 ) noexcept nogil:
     """Read the columns after the text; ``p`` is at the bar after it."""
     cdef Py_ssize_t column = 2
-    cdef Bytes stop
-    cdef Bytes q
+    cdef Bytes stop, q
     cdef Span number
     at.last = ABSENT
     at.n_values = 0
@@ -185,9 +183,7 @@ def scan(
     cdef Bytes start = &text[0]
     cdef Bytes stop = start + text.shape[0]
     cdef Bytes line = start + state[0]
-    cdef Bytes newline
-    cdef Bytes end
-    cdef Bytes p
+    cdef Bytes newline, end, p
     cdef Span part
     cdef Scan at
     cdef int code = ABSENT
@@ -244,8 +240,7 @@ cdef inline void line_text(Span* part, Bytes* p, Bytes end) noexcept nogil:
 
 def count_lines(const unsigned char[::1] text):
     """Newlines in text (n_bytes)."""
-    cdef Bytes p = NULL
-    cdef Bytes stop
+    cdef Bytes p = NULL, stop
     cdef long long n = 0
     if text.shape[0] == 0:
         return 0

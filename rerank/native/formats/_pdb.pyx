@@ -77,8 +77,7 @@ cdef inline bint fixed(Bytes p, int width, double* value) noexcept nogil:
     cdef bint negative
     cdef unsigned int digit
     cdef long long whole = 0
-    cdef int digits = 0
-    cdef int places = -1
+    cdef int digits = 0, places = -1
     while i < width and p[i] == c' ':
         i += 1
     negative = i < width and p[i] == c'-'
@@ -185,8 +184,7 @@ cdef inline bint occupancy_of(Reader* at, Bytes p, Bytes end, double* value) noe
 
 cdef inline bint plain(Reader* at, Bytes p, Bytes end) noexcept nogil:
     """Whether a line is printable ASCII."""
-    cdef Py_ssize_t n = end - p
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = end - p, i
     cdef unsigned char worst = 0
     for i in range(n):
         worst |= (p[i] < 32) | (p[i] > 126)
@@ -233,8 +231,7 @@ cdef bint misplaced(Bytes p, Bytes end) noexcept nogil:
 
 cdef bint model_serial(Reader* at, Bytes p, Bytes end, long long* serial) noexcept nogil:
     """The number after MODEL, -1 if there is none."""
-    cdef Bytes q = p + 5
-    cdef Bytes first
+    cdef Bytes q = p + 5, first
     serial[0] = -1
     while q < end and q[0] == c' ':
         q += 1
@@ -277,8 +274,7 @@ def read_atoms(
     cdef Bytes start = &text[0]
     cdef Bytes p = start
     cdef Bytes stop = p + text.shape[0]
-    cdef Bytes line_end
-    cdef Bytes end
+    cdef Bytes line_end, end
     cdef unsigned int name
     cdef int letter
     cdef bint atom
@@ -372,8 +368,7 @@ cdef bint other_record(
     Reader* at, Bytes p, Bytes end, Bytes start, long long[:, ::1] models
 ) noexcept nogil:
     """Take note of MODEL, ENDMDL and MODRES; refuse lines that seem to be atoms, and binary ones."""
-    cdef Py_ssize_t n = end - p
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = end - p, i
     for i in range(n):
         if p[i] < 32 and p[i] != c'\t':
             return stopped(at, TEXT, p, <int>min(i + 1, 1 << 20))

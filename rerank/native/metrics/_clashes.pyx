@@ -36,20 +36,9 @@ def clashes(
     Workspace heads: -1 in each entry, a power of two of them, and so on return; chained (longest),
     cells (longest, 3): overwritten. OUT out (n).
     """
-    cdef Py_ssize_t s
-    cdef Py_ssize_t i
-    cdef Py_ssize_t first
-    cdef Py_ssize_t n
-    cdef Py_ssize_t done
-    cdef int j
-    cdef int x
-    cdef int y
-    cdef int z
-    cdef int axis
-    cdef double dx
-    cdef double dy
-    cdef double dz
-    cdef double square
+    cdef Py_ssize_t s, i, first, n, done
+    cdef int j, x, y, z, axis
+    cdef double dx, dy, dz, square
     cdef unsigned long long here
     cdef unsigned long long mask = <unsigned long long>heads.shape[0] - 1
     cdef long long found

@@ -88,8 +88,7 @@ cdef inline Kind kind_of(const Tree* tree, int i) noexcept nogil:
 
 cdef inline void place_gold(const Tree* tree, Room* room) noexcept nogil:
     """OUT room.before, room.keep and room.n_words by the tags of the gold tree."""
-    cdef int i
-    cdef int kept = 0
+    cdef int i, kept = 0
     cdef Kind kind
     room.n_words = 0
     for i in range(tree.n):
@@ -106,9 +105,7 @@ cdef inline void place_gold(const Tree* tree, Room* room) noexcept nogil:
 
 cdef inline bint place_parse(const Tree* tree, Room* room) noexcept nogil:
     """OUT room.before, by which words gold keeps; whether there are as many of them."""
-    cdef int i
-    cdef int kept = 0
-    cdef int w = 0
+    cdef int i, kept = 0, w = 0
     for i in range(tree.n):
         room.before[i] = kept
         if tree.sizes[i] == 1 and kind_of(tree, i) != TRACE:
@@ -149,8 +146,7 @@ cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noe
 
 cdef inline int enclose(const Tree* tree, Room* room, int p, int last, int depth) noexcept nogil:
     """OUT the smallest gold bracket around each place from p to ``last``; return how many are around that."""
-    cdef int end
-    cdef int node
+    cdef int end, node
     while p <= last:
         end = -1
         while depth > 0 and end <= p:
@@ -171,12 +167,8 @@ cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
     or the smallest around e starts behind s. A place is passed once: later brackets start at it or behind it.
     """
     cdef Bracket b
-    cdef int i
-    cdef int p = 0
-    cdef int depth = 0
-    cdef int n_brackets = 0
-    cdef u64 key
-    cdef u64 slot
+    cdef int i, p = 0, depth = 0, n_brackets = 0
+    cdef u64 key, slot
     memset(room.keys, 255, (room.mask + 1) * sizeof(u64))  # every slot is FREE
     i = next_bracket(tree, room, 0, &b)
     while i < tree.n:
@@ -201,9 +193,7 @@ cdef void count_parse(const Tree* tree, Room* room, int parse, int* out) noexcep
     """OUT out[0], [2], [3]: matched brackets, those of the parse, those of them that cross a gold one."""
     cdef Bracket b
     cdef int i = next_bracket(tree, room, 0, &b)
-    cdef int n_matched = 0
-    cdef int n_brackets = 0
-    cdef int n_crossing = 0
+    cdef int n_matched = 0, n_brackets = 0, n_crossing = 0
     cdef u64 slot
     while i < tree.n:
         n_brackets += 1
@@ -246,12 +236,9 @@ def count(
 
     Return the first parse with another number of words than gold, -1 if there is none.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t fault = -1
+    cdef Py_ssize_t i, j, fault = -1
     cdef int n_gold
-    cdef Tree tree
-    cdef Tree gold
+    cdef Tree tree, gold
     cdef Room room = scratch.room
     cdef const int* symbols_from = &symbols[0] if symbols.shape[0] else NULL
     cdef const int* sizes_from = &sizes[0] if sizes.shape[0] else NULL

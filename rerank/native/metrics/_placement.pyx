@@ -56,14 +56,7 @@ cdef inline void _count4(
     cdef float r1 = r[1]
     cdef float r2 = r[2]
     cdef float r3 = r[3]
-    cdef int a0 = 0
-    cdef int a1 = 0
-    cdef int a2 = 0
-    cdef int a3 = 0
-    cdef int e0 = 0
-    cdef int e1 = 0
-    cdef int e2 = 0
-    cdef int e3 = 0
+    cdef int a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0
     for i in range(n):
         a0 += s[i] > r0
         a1 += s[i] > r1
@@ -89,8 +82,7 @@ cdef inline void _recount(
     """Remove items from the tie group of r that equal it as floats but not as doubles."""
     cdef Py_ssize_t i
     cdef float r_low = <float>r
-    cdef int more = 0
-    cdef int equal = 0
+    cdef int more = 0, equal = 0
     for i in range(n):
         if low[i] == r_low:
             more += s[i] > r
@@ -107,9 +99,7 @@ cdef inline void _place_by_passes(
 
     WORK low_key (m + 3), count (2 * (m + 3)), slots (n), all -1 before and after.
     """
-    cdef Py_ssize_t j
-    cdef Py_ssize_t t
-    cdef Py_ssize_t p
+    cdef Py_ssize_t j, t, p
     cdef int* same = count + m + 3
     for j in range(m + 3):
         low_key[j] = <float>key[j if j < m else 0]
@@ -150,10 +140,7 @@ cdef int* _radix_down(
     """
     cdef int[4][256] count
     cdef Py_ssize_t i
-    cdef int d
-    cdef int total
-    cdef int size
-    cdef int at
+    cdef int d, total, size, at
     cdef unsigned int bits
     cdef unsigned int* k = keys
     cdef unsigned int* k_to = keys + n
@@ -197,10 +184,7 @@ cdef void _place_by_sort(
 
     WORK key_work, index_work (2, n), keys and items (2 * n), number (n), all -1 before and after.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t t = 0
+    cdef Py_ssize_t i, j, stop, t = 0
     cdef int* sorted_items = _radix_down(low, n, keys, items)
     cdef unsigned int* sorted_keys = keys + (sorted_items - items)
     for j in range(m):
@@ -249,14 +233,8 @@ def place(
     """
     cdef const Places* p = &placement.places
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t longest = 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t m
-    cdef Py_ssize_t n
-    cdef long long base
-    cdef long long first
-    cdef long long n_tied = 0
+    cdef Py_ssize_t longest = 1, i, j, m, n
+    cdef long long base, first, n_tied = 0
     if rel_items.shape[0] == 0:
         return 0
     for i in range(n_lists):
@@ -297,8 +275,7 @@ def place(
 cdef inline bint _count_down(double* values, Py_ssize_t n) noexcept nogil:
     """Sort values that are whole numbers of 1 to 31, largest first; False and untouched otherwise."""
     cdef int[32] count
-    cdef Py_ssize_t i
-    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t i, at = 0
     cdef int v
     memset(count, 0, sizeof(count))
     for i in range(n):
@@ -319,8 +296,7 @@ cdef inline bint _count_down(double* values, Py_ssize_t n) noexcept nogil:
 def sort_gains(const long long[::1] rel_offsets, double[::1] values):
     """IN/OUT values (n_rel): each list's sorted, largest first."""
     cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
+    cdef Py_ssize_t i, m
     cdef double* first
     cdef Py_ssize_t longest = np.diff(rel_offsets).max(initial=1)
     cdef double[::1] key_work = np.empty(longest)

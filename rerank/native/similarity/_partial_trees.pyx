@@ -57,10 +57,7 @@ cdef inline long long sweep_range(
     """OUT base and r of the nodes begin:end, of one production; return the top of the table after them."""
     cdef int[CELLS] cursor
     cdef int g = x.of_key[y.symbol[begin]]
-    cdef int size
-    cdef int low = 0
-    cdef int high
-    cdef int v
+    cdef int size, low = 0, high, v
     if g < 0:
         for v in range(begin, end):
             out.r[v] = 0.0
@@ -94,10 +91,7 @@ cdef inline void sweep(
     double* sums,
 ) noexcept nogil:
     """OUT r of all nodes of a block."""
-    cdef int v
-    cdef int g
-    cdef int child
-    cdef int k
+    cdef int v, g, child, k
     cdef u64 slot
     cdef long long top = x.most
     fill_first_row(x, w.alone, out.table)
@@ -147,8 +141,7 @@ cdef class PartialTrees(Kernel):
     cdef int[:, ::1] entries
     cdef double[::1] chains
     cdef int[::1] links
-    cdef double[::1] link_weights
-    cdef double[::1] powers
+    cdef double[::1] link_weights, powers
     cdef Program program
     cdef Weights weights
 

@@ -82,10 +82,7 @@ cdef inline void compile(
     cdef int q = <int>(y.first[v + 1] - y.first[v])
     cdef const int* children = y.children + y.first[v]
     cdef const int* widths = e.width + x.bounds[g]
-    cdef int m
-    cdef int j
-    cdef int k
-    cdef int at
+    cdef int m, j, k, at
     cdef u64 slot
     p.n = 0
     p.dense = is_dense(e.widest[g], q, w.most)
@@ -128,16 +125,8 @@ cdef inline double dense(
     cdef int q = <int>(y.first[v + 1] - y.first[v])
     cdef bint limited = 0 < w.most < p and w.most < q
     cdef int levels = w.most if limited else 1
-    cdef int i
-    cdef int j
-    cdef int l
-    cdef int symbol
-    cdef int rank
-    cdef double total = 0.0
-    cdef double s
-    cdef double run
-    cdef double before
-    cdef double here
+    cdef int i, j, l, symbol, rank
+    cdef double total = 0.0, s, run, before, here
     cdef double* row
     for i in range(levels * q):
         sums[i] = 0.0
@@ -181,11 +170,8 @@ cdef inline void run(
     cdef const int* children = y.children + y.first[v]
     cdef int q = <int>(y.first[v + 1] - y.first[v])
     cdef int first = x.bounds[g] + low
-    cdef int m
-    cdef int t
-    cdef int l
-    cdef double s
-    cdef double chain
+    cdef int m, t, l
+    cdef double s, chain
     cdef double r = out.r[v]
     cdef double* row = out.table + out.base[v] + low
     for m in range(high - low):

@@ -16,11 +16,8 @@ def margins(const double[:, ::1] scores, const double[::1] weights, double[:, ::
     """
     cdef Py_ssize_t k = scores.shape[0]
     cdef Py_ssize_t n = scores.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef double total = 0.0
-    cdef double own
+    cdef Py_ssize_t i, a, b
+    cdef double total = 0.0, own
     cdef const double* s
     cdef double* row
     with nogil:
@@ -51,10 +48,7 @@ def sequence(const double[:, ::1] margins, const int[::1] parts, int[::1] out):
     cdef Py_ssize_t n = parts.shape[0]
     cdef long long[::1] held = np.zeros(n, dtype=np.int64)  # by part: items of other parts above one of its
     cdef unsigned char[::1] placed = np.zeros(n, dtype=np.uint8)  # by item
-    cdef Py_ssize_t done = 0
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef Py_ssize_t first
+    cdef Py_ssize_t done = 0, a, b, first
     cdef int part
     with nogil:
         for a in range(n):
@@ -80,8 +74,7 @@ def exchanged(const double[:, ::1] margins, int[::1] order):
 
     IN margins (n, n). IN/OUT order (n): in the end no item beats the one above it.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t at
+    cdef Py_ssize_t i, at
     cdef int item
     with nogil:
         for i in range(1, order.shape[0]):
@@ -115,13 +108,9 @@ def best_order(const double[:, ::1] margins, int[::1] out):
     cdef double[::1] best = np.zeros(1 << n)
     cdef double[:, ::1] low = np.zeros((n, 1 << half))
     cdef double[:, ::1] high = np.zeros((n, 1 << (n - half)))
-    cdef double total = 0.0
-    cdef double least
-    cdef double cost
-    cdef unsigned int s
-    cdef unsigned int rest = 0
-    cdef int x
-    cdef int y
+    cdef double total = 0.0, least, cost
+    cdef unsigned int s, rest = 0
+    cdef int x, y
     with nogil:
         for x in range(n):
             for y in range(n):

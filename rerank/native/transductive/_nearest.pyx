@@ -10,9 +10,7 @@ cdef double TIED = 1.0 + 1e-9  # squared distances up to this times the k-th lea
 cdef inline double kth_least(const double* h, Py_ssize_t m, int k, double* heap) noexcept nogil:
     """Return the k-th least of h (m), k from 1 to m. ROOM heap (k): the k least, the largest first."""
     cdef Py_ssize_t j
-    cdef int at
-    cdef int child
-    cdef int n = 0
+    cdef int at, child, n = 0
     cdef double value
     for j in range(m):
         value = h[j]
@@ -50,13 +48,8 @@ def weighted_means(
     cdef Py_ssize_t m = distances.shape[1]
     cdef Py_ssize_t c = values.shape[1]
     cdef double[::1] room = np.empty(k)
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t f
-    cdef double farthest
-    cdef double least
-    cdef double weight
-    cdef double total
+    cdef Py_ssize_t i, j, f
+    cdef double farthest, least, weight, total
     if c == 0:
         return
     with nogil:

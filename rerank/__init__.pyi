@@ -6,7 +6,6 @@ from rerank.core.errors import DataNote as DataNote
 from rerank.core.errors import FitError as FitError
 from rerank.core.errors import FormatError as FormatError
 from rerank.core.errors import RerankError as RerankError
-from rerank.data.example_pairs import preference_pairs as preference_pairs
 from rerank.data.lists import CandidateLists as CandidateLists
 from rerank.evaluation.evaluate import compare as compare
 from rerank.evaluation.evaluate import compare_files as compare_files
@@ -22,9 +21,9 @@ from rerank.experiments.reporting import read_report as read_report
 from rerank.experiments.reporting import results_of as results_of
 from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
-from rerank.features.consensus import consensus_features as consensus_features
-from rerank.features.parse_stores import parse_features as parse_features
-from rerank.features.qa.features import qa_features as qa_features
+from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs
+from rerank.extensions.parsing.feature_stores import parse_features as parse_features
+from rerank.extensions.questions.features import qa_features as qa_features
 from rerank.formats import load as load
 from rerank.formats.convert import append as append
 from rerank.formats.convert import save as save
@@ -42,6 +41,7 @@ from rerank.models.predict import predict as predict
 from rerank.similarity.compare import list_similarity as list_similarity
 from rerank.similarity.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
+from rerank.training.consensus import consensus_features as consensus_features
 from rerank.training.list_weights import weigh_lists as weigh_lists
 from rerank.training.options import TrainOptions as TrainOptions
 from rerank.training.train import TrainResult as TrainResult

@@ -19,7 +19,7 @@ import numpy as np
 
 import rerank
 from rerank import DataError
-from rerank.features.parse_stores import parse_features
+from rerank.extensions.parsing.feature_stores import parse_features
 
 PARTS = ("train", "dev", "test")
 FEATURES = ("our", "bllip")

@@ -16,6 +16,10 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 # As `rerank` does, before NumPy is loaded: threads of BLAS wait for each other longer than they compute.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from command_line import nbest as nbest  # fixtures for every test
+from command_line import rerank as rerank
+from command_line import work as work
+
 from rerank._version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -19,7 +19,7 @@ PACKAGE = Path(rerank.__file__).parent
 
 GROUND = {"core", "_version"}
 BELOW = {"data", "native", *GROUND}
-MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}
+MIDDLE = {"formats", "evaluation", "metrics", *BELOW}
 ROOT = ""  # rerank itself: what `import rerank` offers
 
 # Room -> the other rooms it may import. A room of the table need not exist yet; one that is not in the table
@@ -31,17 +31,16 @@ MAY_IMPORT = {
     "docs": GROUND,
     "formats": BELOW,
     "metrics": {"formats", *BELOW},
-    "features": {"metrics", "formats", *BELOW},
-    "evaluation": {"features", "metrics", "formats", *BELOW},
+    "evaluation": {"metrics", "formats", *BELOW},
     "similarity": MIDDLE,
     "models": {"similarity", *MIDDLE},
-    "learners": {"models", "similarity", "features", *BELOW},
-    "transductive": {"learners", "models", "similarity", "features", *BELOW},
-    "report": {"transductive", "learners", "models", "similarity", *MIDDLE},
-    "training": {"report", "transductive", "learners", "models", "similarity", *MIDDLE},
+    "learners": {"models", "similarity", *BELOW},
+    "extensions": {"learners", "models", "similarity", *MIDDLE},
+    "report": {"learners", "models", "similarity", *MIDDLE},
+    "training": {"report", "learners", "models", "similarity", *MIDDLE},
 }
 MAY_IMPORT["experiments"] = {"training", *MAY_IMPORT["training"]}
-MAY_IMPORT[ROOT] = {"experiments", *MAY_IMPORT["experiments"]}
+MAY_IMPORT[ROOT] = {"extensions", "experiments", *MAY_IMPORT["experiments"]}  # names that users find there
 MAY_IMPORT["sklearn"] = MAY_IMPORT[ROOT]
 MAY_IMPORT["cli"] = {ROOT, "docs", *MAY_IMPORT[ROOT]}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}

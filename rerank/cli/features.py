@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
 from rerank.core.settings import setting
-from rerank.features.qa.features import QASettings
+from rerank.extensions.questions.features import QASettings
 
 
 class Consensus(Writes, Workers, Verb):
@@ -31,8 +31,8 @@ def consensus(given: Consensus) -> None:
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
     from rerank.core.text import count
-    from rerank.features.consensus import consensus_features
     from rerank.formats.base import format_for
+    from rerank.training.consensus import consensus_features
 
     made = consensus_features(
         given.data,
@@ -80,7 +80,7 @@ def parse(given: Parse) -> None:
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
     from rerank.core.text import count
-    from rerank.features.parse_stores import parse_features, type_lines
+    from rerank.extensions.parsing.feature_stores import parse_features, type_lines
 
     typed = {"types": given.types, "closed_class": given.closed_class, "left_out": given.left_out}
     words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}
@@ -132,7 +132,7 @@ def qa(given: Qa) -> None:
     rerank features qa results.txt --questions questions.txt --passages answers.txt --most 15 \
       --tagger hanta --out train.store
     """
-    from rerank.features.qa.features import qa_features
+    from rerank.extensions.questions.features import qa_features
     from rerank.formats.base import format_for
     from rerank.formats.sources import size_of
 

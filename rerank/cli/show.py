@@ -39,11 +39,11 @@ def show(given: Show) -> None:
     """
     from rerank.core.errors import ConfigError
     from rerank.data.reading import checked_patterns
+    from rerank.extensions.parsing.fragments import has_fragments, model_fragments
+    from rerank.extensions.parsing.fragments.mining import DEFAULT
     from rerank.models import describe as models
     from rerank.models.base import load_model
     from rerank.models.describe import shown_weights
-    from rerank.models.fragments import has_fragments, model_fragments
-    from rerank.models.fragments.mining import DEFAULT
 
     if given.fragments == 0 and given.min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")

@@ -22,9 +22,9 @@ from rerank.data.reading import DataSection, Reading, paths_of
 from rerank.data.store import read_store, write_store
 from rerank.experiments.config import ExperimentConfig
 from rerank.experiments.folder import DATA
+from rerank.extensions.proteins.metrics import with_superpositions
 from rerank.formats.base import detect, format_of_folder
 from rerank.metrics.base import prepare_all
-from rerank.metrics.structures import with_superpositions
 from rerank.training.train import load_part
 
 _NOT_RESULTS = ("cli", "report", "docs")  # folders of this package that decide no result

@@ -126,7 +126,7 @@ class Format(ABC):
 
             lists = attach_references(lists, options.refs)
         if not {"structures", "native", "residues", "match"}.isdisjoint(options.changed()):
-            from rerank.formats.structures.natives import with_structures
+            from rerank.extensions.proteins.natives import with_structures
 
             lists = with_structures(lists, options)
         if self.name != "store":  # of which they were reported before it was written
@@ -195,7 +195,7 @@ def _reorders(lists: CandidateLists) -> bool:
 
 
 FORMATS: Registry[type[Format]] = Registry(
-    "format", "rerank.formats", facts=("suffixes", "refines", "signs", "columns")
+    "format", "rerank.formats", "rerank.extensions", facts=("suffixes", "refines", "signs", "columns")
 )
 
 # Suffixes that tell little: content that clearly is of another format counts for more.
@@ -326,7 +326,7 @@ def format_of_folder(path: str) -> str:
 
     Raises FormatError if it is neither.
     """
-    from rerank.formats.structures.sources import STRUCTURES, holds_structures
+    from rerank.extensions.proteins.sources import STRUCTURES, holds_structures
 
     if os.path.exists(os.path.join(path, META)):
         return "store"

@@ -50,7 +50,7 @@ class WeightsFormat(ABC):
         """Write finite weights (n) of the features ``names``; raises DataError if a name does not fit."""
 
 
-WEIGHTS: Registry[type[WeightsFormat]] = Registry("weights format", "rerank.formats")
+WEIGHTS: Registry[type[WeightsFormat]] = Registry("weights format", "rerank.formats", "rerank.extensions")
 
 
 @opening_once

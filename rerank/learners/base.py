@@ -337,4 +337,4 @@ def checked_list_weights(weights: Floats | None, lists: CandidateLists) -> Float
     return weights
 
 
-LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners", "rerank.transductive")
+LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners", "rerank.extensions")

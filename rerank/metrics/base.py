@@ -34,7 +34,7 @@ T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")
 NO_RELEVANT = ("zero", "skip", "one")
 
-FAMILIES: Registry[type[Metric]] = Registry("metric", "rerank.metrics")
+FAMILIES: Registry[type[Metric]] = Registry("metric", "rerank.metrics", "rerank.extensions")
 
 _NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][A-Za-z0-9.+-]*?(?:_[A-Za-z]+)?)"

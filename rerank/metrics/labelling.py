@@ -16,6 +16,7 @@ from rerank.core.workers import parallel
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
+from rerank.extensions.proteins.metrics import StructureMetric
 from rerank.formats import base
 from rerank.formats.sources import (
     all_or_none,
@@ -26,7 +27,6 @@ from rerank.formats.sources import (
 )
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.selecting import SelectingJudge, SelectingMetric
-from rerank.metrics.structures import StructureMetric
 
 
 def label(

@@ -207,11 +207,11 @@ class Model(Display, ABC):
     def adapt(
         self, lists: CandidateLists, *, strict: bool = False, advance: Any = None, cache: Any = None
     ) -> Any:
-        """Return scores by rankers made for these lists; see rerank.transductive.adapting."""
+        """Return scores by rankers made for these lists; see rerank.extensions.transductive.adapting."""
         raise ConfigError(f"a model of kind {self.kind} does not adapt to the lists that it scores")
 
     def open_cache(self, folder: str, nearest: int | None = None, by: Any = "list-kernel") -> Any:
-        """Return a cache of rankers that were made for lists; see rerank.transductive.adapting."""
+        """Return a cache of rankers that were made for lists; see rerank.extensions.transductive.adapting."""
         raise ConfigError(
             f"--cache: not used by a model of kind {self.kind}, which makes no ranker of a list"
         )
@@ -513,4 +513,4 @@ def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-MODELS = Registry("model", "rerank.models", "rerank.transductive")
+MODELS = Registry("model", "rerank.models", "rerank.extensions")

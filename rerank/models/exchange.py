@@ -16,16 +16,16 @@ from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.extensions.parsing.svmtk.kernels import kernel_text, parameters_of
+from rerank.extensions.parsing.svmtk.model import SvmtkModel, is_model, read_model, write_model
 from rerank.formats.sources import (
     check_outputs,
     inputs_of,
 )
-from rerank.formats.svmtk.model import SvmtkModel, is_model, read_model, write_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
 from rerank.models.base import Model, load_model
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel, equal_items, tree_names
-from rerank.models.svmtk_kernels import kernel_text, parameters_of
 from rerank.models.weights import load_linear, weights_of
 from rerank.similarity.expression import ItemKernel
 

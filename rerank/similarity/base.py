@@ -95,7 +95,7 @@ class Kernel(Settings, ABC):
         """
 
 
-KERNELS: Registry[type[Kernel]] = Registry("kernel", "rerank.similarity")
+KERNELS: Registry[type[Kernel]] = Registry("kernel", "rerank.similarity", "rerank.extensions")
 
 
 class PreparedPart(ABC):
@@ -166,4 +166,6 @@ class PlainKernel(Settings, ABC):
         return {key: value_text(value).removesuffix(".0") for key, value in changed.items()}
 
 
-ITEM_KERNELS: Registry[type[PlainKernel]] = Registry("kernel of items", "rerank.similarity")
+ITEM_KERNELS: Registry[type[PlainKernel]] = Registry(
+    "kernel of items", "rerank.similarity", "rerank.extensions"
+)

@@ -22,12 +22,12 @@ from rerank.data.lists import without_labels
 from rerank.data.overlap import note_shared
 from rerank.data.reading import OF_JUDGED, Reading
 from rerank.data.scaling import AUTO, fit_scaling
+from rerank.extensions.transductive.importance import ListImportanceWeighting
+from rerank.extensions.transductive.weighting.lists import ListWeighting
 from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of, is_path, read_lists
 from rerank.formats.weights import list_weight_lines
 from rerank.training.data import SideInputs
 from rerank.training.steps.scaling import ScaleFeatures
-from rerank.transductive.importance import ListImportanceWeighting
-from rerank.transductive.weighting.lists import ListWeighting
 
 _MOST_ROWS = 50  # in a notebook
 
@@ -43,7 +43,7 @@ class ListWeights(Display):
     ids : list of str
         Of the training lists.
     figures : mapping of str to float
-        See ``rerank.transductive.weighting.lists.WeighedLists``.
+        See ``rerank.extensions.transductive.weighting.lists.WeighedLists``.
     settings : mapping of str to Any
         The kernel, the basis and their settings.
     scaling : str
@@ -145,7 +145,7 @@ def weigh_lists(
     train, test : training lists and the lists to be ranked, files or CandidateLists; features of ``test`` are
         matched by name to those of ``train``.
     out : file for list id, number of items and weight, in the order of ``train`` (TSV); None = none.
-    settings : of ``rerank.transductive.weighting.lists.ListWeighting``, such as ``{"kernel": "angles"}``.
+    settings : of the learner list-iw, such as ``{"kernel": "angles"}``.
     scaling : a name of ``rerank list scalings``, fitted on ``train``; auto = zscore for dense features, none
         for sparse ones.
     seed : draws centres, and divides the lists to choose a width.

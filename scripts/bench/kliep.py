@@ -23,11 +23,18 @@ from rerank import load
 from rerank.core.types import Floats
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import Scaling
+from rerank.extensions.transductive.space import Points
+from rerank.extensions.transductive.weighting.kliep import (
+    CENTRES,
+    FOLDS,
+    WIDTHS,
+    Ratio,
+    fit_ratio,
+    typical_distance,
+)
+from rerank.extensions.transductive.weighting.lists import importance_weights
+from rerank.extensions.transductive.weighting.pairs import ListDifferences, PairGaussians, TrainingPairs
 from rerank.models.training import statistics_of
-from rerank.transductive.space import Points
-from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS, Ratio, fit_ratio, typical_distance
-from rerank.transductive.weighting.lists import importance_weights
-from rerank.transductive.weighting.pairs import ListDifferences, PairGaussians, TrainingPairs
 
 SAMPLES = 5000
 LABELLED, OF_LIST = 30_000, 3000

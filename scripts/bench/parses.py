@@ -20,7 +20,7 @@ import numpy as np
 from common import arguments, cpu_seconds
 
 import rerank
-from rerank.metrics.parseval import counts_of
+from rerank.extensions.parsing.parseval import counts_of
 
 N_BEST = 50
 LABELS = ("NP", "VP", "PP", "S", "SBAR", "ADVP", "ADJP")

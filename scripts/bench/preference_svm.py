@@ -34,7 +34,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.features.qa.features import QASettings, qa_features
+from rerank.extensions.questions.features import QASettings, qa_features
 from rerank.formats import FORMATS, load
 from rerank.learners.preference.preference_svm import PreferenceSVM
 from rerank.models.preference import PreferenceModel

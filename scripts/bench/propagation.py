@@ -26,12 +26,12 @@ from scipy.sparse import csr_array
 from rerank.core.memory import PEAK_UNIT
 from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
+from rerank.extensions.transductive.propagation.harmonic import harmonic
+from rerank.extensions.transductive.propagation.settings import list_rankers
 from rerank.learners.base import LEARNERS
 from rerank.similarity.base import KERNELS, Kernel
 from rerank.similarity.gram_matrices import filled
 from rerank.similarity.graph import neighbour_graph
-from rerank.transductive.propagation.harmonic import harmonic
-from rerank.transductive.propagation.settings import list_rankers
 
 ITEMS, FEATURES = 100, 20
 SIZES = (1250, 2500, 5000, 10_000, 20_000)

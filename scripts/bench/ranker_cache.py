@@ -27,10 +27,10 @@ from rerank import load
 from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
+from rerank.extensions.transductive.cache_entries import By
+from rerank.extensions.transductive.model import TransductiveModel
 from rerank.metrics.base import parse
 from rerank.training import train as training
-from rerank.transductive.cache_entries import By
-from rerank.transductive.model import TransductiveModel
 
 ROUNDS = 150
 NEIGHBOURS = (1, 5, 10)

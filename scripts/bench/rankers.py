@@ -15,8 +15,13 @@ from common import arguments, cpu_seconds
 from rerank.core.types import Floats
 from rerank.data.judge import label_judge
 from rerank.data.lists import CandidateLists
+from rerank.extensions.transductive.propagation.settings import (
+    Rankers,
+    linear_weights,
+    list_rankers,
+    normalised,
+)
 from rerank.learners.base import LEARNERS, Learner
-from rerank.transductive.propagation.settings import Rankers, linear_weights, list_rankers, normalised
 
 LEARNED = ("ranksvm", "loglinear", "mert", "mira", "pro", "perceptron", "ridge")
 ITEMS, FEATURES = 100, 20

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from common import cpu_seconds, installed
 
-from rerank.formats.structures.sources import read_file, read_structures
+from rerank.extensions.proteins.sources import read_file, read_structures
 
 NAMES = ("N", "CA", "C", "O", "CB", "CG", "CD", "CE")
 LARGE = 1_000_000  # atoms of one file

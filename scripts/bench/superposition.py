@@ -25,7 +25,7 @@ from common import arguments, cpu_seconds
 
 from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
-from rerank.metrics.residue_pairs import superpositions
+from rerank.extensions.proteins.residue_pairs import superpositions
 
 Row = tuple[str, int, Floats, float, float]
 

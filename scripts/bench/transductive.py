@@ -22,10 +22,10 @@ from rerank import load
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
+from rerank.extensions.transductive.generation.projection import KernelFeatures, Projection
+from rerank.extensions.transductive.space import Points
 from rerank.learners.base import LEARNERS
 from rerank.training import train as training
-from rerank.transductive.generation.projection import KernelFeatures, Projection
-from rerank.transductive.space import Points
 
 COMPONENTS = 5
 ROUNDS = 150

@@ -32,8 +32,8 @@ import numpy as np
 from common import arguments, cpu_seconds
 
 from rerank.data.columns.forests import Forest
-from rerank.similarity.tree_kernels import TreeFunction
-from rerank.similarity.tree_sets import TreeSet
+from rerank.extensions.parsing.tree_kernels import TreeFunction
+from rerank.extensions.parsing.tree_sets import TreeSet
 
 KERNELS: tuple[tuple[str, dict[str, int], str | None], ...] = (
     ("st", {}, "0"),

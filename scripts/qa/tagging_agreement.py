@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from rerank.features.qa.text import KINDS, HanTa
+from rerank.extensions.questions.text import KINDS, HanTa
 
 
 def pairs(path: Path, tagger: HanTa) -> Counter[tuple[str, str]]:

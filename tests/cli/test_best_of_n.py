@@ -7,10 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from command_line import ROOT
 
 from rerank import load, load_model
-
-from .conftest import ROOT
 
 TEST = ROOT / "data" / "best-of-n" / "test.jsonl"
 

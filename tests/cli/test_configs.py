@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from command_line import ROOT
 from small_parses import parse_lists
 
 from rerank import CandidateLists, load_model, save
@@ -15,8 +16,6 @@ from rerank.formats import FORMATS
 from rerank.training.config import read_config
 from rerank.training.options import learner_of
 from rerank.training.train import train_files
-
-from .conftest import ROOT
 
 FILES = sorted((ROOT / "configs").glob("*.yaml"))
 # Those of other verbs and of scripts/predtron_figure1.py.

@@ -15,12 +15,11 @@ from pathlib import Path
 
 import pytest
 import typer
+from command_line import ROOT
 
 import rerank as package
 from rerank.cli.app import VERBS, app
 from rerank.cli.help import pages
-
-from .conftest import ROOT
 
 DOCS = Path(package.__file__).parent / "docs"
 FILES = [path for path in [*sorted(DOCS.glob("*.md")), ROOT / "README.md"] if path.exists()]

@@ -6,7 +6,7 @@ import os
 import shutil
 
 import pytest
-from cli.conftest import NBEST
+from command_line import NBEST
 
 import rerank as package
 from rerank.core.errors import RerankError

@@ -85,7 +85,8 @@ def test_faults_are_found_before_anything_is_read(rerank, work, more, message):
 def test_report_writes_the_page_of_a_run(rerank, work):
     (work / "run.yaml").write_text(
         "data: {train: train.letor, dev: dev.letor, test: test.letor, first_best: input}\n"
-        "select: {metric: RR, keep: best}\nmetrics: [AP]\nbaseline: best-feature\ntrain_fractions: [50, 100]\n"
+        "select: {metric: RR, keep: best}\nmetrics: [AP]\nbaseline: best-feature\n"
+        "train_fractions: [50, 100]\n"
         "learners:\n  best-feature:\n  perceptron: {epochs: 3}\n"
     )
     rerank("run", "run.yaml", "--out", "r")

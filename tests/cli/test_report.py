@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from cli.conftest import TINY
+from command_line import TINY
 
 from rerank.experiments.reporting import read_report
 from rerank.experiments.run import run

@@ -1,6 +1,7 @@
 """What every metric must do, run over the examples of all families: a new metric is tested by being there.
 
-A metric needs a slow twin: tests/reference/metrics/FILE.py for rerank/metrics/FILE.py, with a function
+A metric needs a slow twin: tests/reference/metrics/FILE.py for rerank/metrics/FILE.py, or SUBJECT.py for
+rerank/extensions/SUBJECT/metrics.py, with a function
 ``value(metric, lists, scores, ties)`` that computes the corpus value straight from the definition.
 """
 
@@ -73,9 +74,9 @@ TWINS = {
 
 def twin_of(metric):
     """The slow twin's function ``value``."""
-    name = type(metric).__module__.removeprefix("rerank.metrics.")
-    name = TWINS.get(NAMES.get(type(metric), ""), name)
-    where = f"tests/reference/metrics/{name.replace('.', '/')}.py"
+    _, subject, name = type(metric).__module__.rsplit(".", 2)
+    name = TWINS.get(NAMES.get(type(metric), ""), subject if name == "metrics" else name)
+    where = f"tests/reference/metrics/{name}.py"
     missing = f"{where} is missing: add it with value(metric, lists, scores, ties), the slow twin"
     try:
         module = importlib.import_module(f"reference.metrics.{name}")

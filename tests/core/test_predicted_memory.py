@@ -17,9 +17,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums, randomised_sums
-from rerank.features.consensus import consensus
 from rerank.formats.sources import as_lists
 from rerank.learners.perceptron import Ballots
+from rerank.training.consensus import consensus
 from rerank.training.options import options_of
 from rerank.training.pipeline import pipeline_of
 from rerank.training.select import select

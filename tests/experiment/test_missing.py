@@ -13,13 +13,13 @@ from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.missing import POLICIES, Imputation
+from rerank.extensions.transductive.cache_entries import digest_of_model
 from rerank.models import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import options_of
 from rerank.training.prepare import prepare
 from rerank.training.train import pipeline_from
-from rerank.transductive.cache_entries import digest_of_model
 
 NAMES = ["a", "b", "c"]
 

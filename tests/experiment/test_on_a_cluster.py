@@ -16,7 +16,7 @@ from rerank.core.workers.dask import Cluster
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.features.parse_stores import parse_features
+from rerank.extensions.parsing.feature_stores import parse_features
 from rerank.models.importance import permutation_importance
 from rerank.models.predict import predict
 from rerank.similarity import gram as gram_of

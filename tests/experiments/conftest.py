@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cli.conftest import ROOT as ROOT
-from cli.conftest import rerank as rerank  # the command line as a fixture
+from command_line import ROOT as ROOT
 from fuzz.children import here
 
 from rerank import CandidateLists, save

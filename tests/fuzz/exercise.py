@@ -19,7 +19,7 @@ from rerank.core.errors import DataNote
 from rerank.data.classes import Predictions, class_lists, read_predictions
 from rerank.data.describe import describe
 from rerank.data.lists import CandidateLists
-from rerank.features.heads import read_heads
+from rerank.extensions.parsing.heads import read_heads
 from rerank.formats import FORMATS, load
 from rerank.formats.feature_columns import read_feature_names
 from rerank.formats.scores import read_scores

@@ -152,7 +152,7 @@ def cases(reading_too: bool = True) -> dict[str, Case]:
 
     from rerank.data.matrix import Dense
     from rerank.data.store import arrays_of
-    from rerank.features.parse import choose
+    from rerank.extensions.parsing.features import choose
     from rerank.formats import FORMATS, load
     from rerank.formats.trec.qrels import read_qrels
     from rerank.learners.base import LEARNERS

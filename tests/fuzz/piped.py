@@ -18,7 +18,7 @@ from rerank.core.errors import DataNote, RerankError
 from rerank.core.files.read import inputs_opened_once
 from rerank.data.classes import read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.features.heads import read_heads
+from rerank.extensions.parsing.heads import read_heads
 from rerank.formats import load
 from rerank.formats.feature_columns import read_feature_names
 from rerank.formats.scores import read_scores

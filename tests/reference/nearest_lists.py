@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
-from rerank.transductive.base import Adapted, Adapter, Transductive
+from rerank.extensions.transductive.base import Adapted, Adapter, Transductive
 
 
 def means(lists):

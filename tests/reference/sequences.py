@@ -3,7 +3,7 @@
 import functools
 import itertools
 
-from rerank.data.matching import BLOSUM62
+from rerank.extensions.proteins.matching import BLOSUM62
 
 FIRST, FURTHER = 12, 1
 PAIR, ALONE_A, ALONE_B = range(3)

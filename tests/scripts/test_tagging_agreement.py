@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from qa import tagging_agreement
 
-from rerank.features.qa.text import HanTa
+from rerank.extensions.questions.text import HanTa
 
 
 def test_pairs_of_tags(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ class AfterStep(Step):
         raise NotImplementedError
 
 
-STEPS: Registry[type[Step]] = Registry("step", "rerank.training.steps")
+STEPS: Registry[type[Step]] = Registry("step", "rerank.training.steps", "rerank.extensions")
 
 
 @cache

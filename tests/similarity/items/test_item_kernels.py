@@ -14,10 +14,10 @@ from rerank import CandidateLists
 from rerank.core.errors import DataError, RerankError
 from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.data.matrix import Dense
+from rerank.extensions.parsing.tree_kernels import PreparedTrees
 from rerank.similarity import spectrum
 from rerank.similarity.expression import ItemKernel
 from rerank.similarity.gram_matrices import filled, item_gram
-from rerank.similarity.tree_kernels import PreparedTrees
 
 TREES = [
     "",

@@ -8,8 +8,8 @@ import pytest
 import rerank
 from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.similarity.tree_kernels import TreeFunction
-from rerank.similarity.tree_sets import TreeSet
+from rerank.extensions.parsing.tree_kernels import TreeFunction
+from rerank.extensions.parsing.tree_sets import TreeSet
 
 TREES = [
     "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))",

@@ -1,0 +1,19 @@
+"""Which fragments of trees weigh most in a model with tree kernels."""
+
+from rerank.extensions.parsing.fragments.mining import (
+    HeavyFragment,
+    HeavyFragments,
+    ModelFragments,
+    has_fragments,
+    heaviest_fragments,
+    model_fragments,
+)
+
+__all__ = [
+    "HeavyFragment",
+    "HeavyFragments",
+    "ModelFragments",
+    "has_fragments",
+    "heaviest_fragments",
+    "model_fragments",
+]

@@ -1,0 +1,246 @@
+"""Propagated values beside dense and exact algebra, and their properties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import graphs as slow
+from scipy.sparse import csr_array
+
+from rerank import CandidateLists
+from rerank.core.errors import DataError, RerankError
+from rerank.extensions.transductive.propagation import harmonic as walks
+from rerank.extensions.transductive.propagation.harmonic import harmonic
+from rerank.similarity.base import KERNELS
+from rerank.similarity.graph import neighbour_graph
+
+
+def random_graph(rng, n, degree=4, exponents=(0, 0)):
+    """Similarities of some pairs, 10 to the power of a number between the exponents times a uniform one."""
+    K = rng.random((n, n)) * 10.0 ** rng.uniform(*exponents, (n, n))
+    K[rng.random((n, n)) > degree / n] = 0.0
+    K = np.triu(K, 1)
+    return K + K.T
+
+
+def problem(seed, n=30, n_labelled=8, d=3, **settings):
+    rng = np.random.default_rng(seed)
+    K = random_graph(rng, n, **settings)
+    labelled = np.zeros(n, dtype=bool)
+    labelled[rng.choice(n, n_labelled, replace=False)] = True
+    return K, labelled, rng.standard_normal((n_labelled, d))
+
+
+def solved(K, labelled, values):
+    return harmonic(csr_array(K), labelled, values)
+
+
+@pytest.fixture(params=["elimination", "gradients"])
+def by_both(request, monkeypatch):
+    """Solve small systems by the method of large ones, too."""
+    if request.param == "gradients":
+        monkeypatch.setattr(walks, "_FEW", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("n_labelled", [1, 2, 8, 29, 30])
+@pytest.mark.parametrize("degree", [0.5, 2, 4, 30])
+def test_twin(by_both, degree, n_labelled):
+    for seed in range(5):
+        K, labelled, values = problem(seed, n_labelled=n_labelled, degree=degree)
+        found = solved(K, labelled, values)
+        np.testing.assert_allclose(found.values, slow.harmonic(K, labelled, values), rtol=0, atol=1e-10)
+        assert np.array_equal(found.values[labelled], values)
+        assert np.array_equal(found.reached, slow.reached(K, labelled))
+        assert np.array_equal(found.reached, ~np.isnan(found.values[:, 0]))
+        np.testing.assert_allclose(found.degree, K.sum(axis=1))
+        share = K[:, labelled].sum(axis=1) / np.maximum(K.sum(axis=1), 1e-300)
+        np.testing.assert_allclose(found.labelled_share, share, rtol=1e-12)
+        assert found.smoothness == pytest.approx(slow.smoothness(K, found.values))
+        assert found.residual < 1e-10
+
+
+def test_systems_of_several_blocks():
+    for n in (129, 400):
+        K, labelled, values = problem(1, n=n, n_labelled=20, degree=6)
+        expected = slow.harmonic(K, labelled, values)
+        np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-12)
+
+
+def test_large_systems_are_solved_by_gradients(monkeypatch):
+    K, labelled, values = problem(2, n=1150, n_labelled=100, degree=12)
+    monkeypatch.setattr(walks.Walks, "_by_elimination", None)
+    expected = slow.harmonic(K, labelled, values)
+    np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("lowest", [-4, -20, -100, -280])
+def test_weights_of_all_magnitudes(by_both, lowest):
+    """A dense solver fails here, as 1e-100 is lost in a degree of 1; fractions give the value."""
+    for seed in range(10):
+        K, labelled, values = problem(seed, n=12, n_labelled=3, d=2, degree=3 + seed, exponents=(lowest, 0))
+        expected = slow.exact_harmonic(K, labelled, values)
+        np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("weak", [1e-3, 1e-9, 1e-17, 1e-200, 1e-289])
+def test_twins_far_from_all_others(by_both, weak):
+    """Two lists that are alike, with nothing but weak edges to two labelled ones, of which one is twice."""
+    K = np.zeros((4, 4))
+    K[0, 1], K[0, 2], K[1, 3] = 1.0, weak, 2 * weak
+    found = solved(K + K.T, np.array([False, False, True, True]), np.array([[3.0], [0.0]]))
+    expected = slow.exact_harmonic(K + K.T, np.array([0, 0, 1, 1], dtype=bool), np.array([[3.0], [0.0]]))
+    np.testing.assert_allclose(found.values, expected, rtol=1e-10)
+    assert found.values[0, 0] == pytest.approx(1.0, abs=0.01)
+
+
+def test_smoothness_of_several_blocks_of_rows(monkeypatch):
+    K, labelled, values = problem(13, degree=1.5)
+    expected = slow.smoothness(K, slow.harmonic(K, labelled, values))
+    for edges in (1, 7, 20):
+        monkeypatch.setattr("rerank.extensions.transductive.propagation.harmonic._EDGES", edges)
+        assert solved(K, labelled, values).smoothness == pytest.approx(expected)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 10), st.sampled_from([1, 2, 4]))
+def test_values_lie_between_those_of_their_part(seed, n_labelled, degree):
+    K, labelled, values = problem(seed, n=20, n_labelled=n_labelled, degree=degree, exponents=(-9, 0))
+    found = solved(K, labelled, values)
+    for i in np.flatnonzero(found.reached):
+        part = slow.reached(K, np.arange(20) == i)
+        given_there = found.values[part & labelled]
+        assert (found.values[i] >= given_there.min(axis=0)).all()
+        assert (found.values[i] <= given_there.max(axis=0)).all()
+
+
+def test_equal_values_are_propagated_to_the_last_bit(by_both):
+    K, labelled, _ = problem(3, degree=2)
+    row = np.array([0.1, -1 / 3, 0.0])
+    found = solved(K, labelled, np.tile(row, (8, 1)))
+    assert (found.values[found.reached] == row).all()
+    assert found.reached.sum() > 8
+    assert found.smoothness == 0.0
+
+
+def test_no_other_values_are_smoother(by_both):
+    K, labelled, values = problem(4)
+    found = solved(K, labelled, values)
+    rng = np.random.default_rng(0)
+    for i in np.flatnonzero(found.reached & ~labelled):
+        for size in (1e-3, 1.0):
+            moved = found.values.copy()
+            moved[i] += size * rng.standard_normal(3)
+            assert slow.smoothness(K, moved) > found.smoothness
+
+
+def test_numbers_of_nodes_do_not_matter(by_both):
+    K, labelled, values = problem(5)
+    order = np.random.default_rng(1).permutation(30)
+    whole = np.full((30, 3), np.nan)
+    whole[labelled] = values
+    again = solved(K[np.ix_(order, order)], labelled[order], whole[order][labelled[order]])
+    np.testing.assert_allclose(again.values, solved(K, labelled, values).values[order], rtol=0, atol=1e-12)
+
+
+def test_scales_of_columns_and_of_similarities_do_not_matter(by_both):
+    K, labelled, values = problem(6)
+    expected = solved(K, labelled, values).values
+    scales = np.array([1e-30, 1.0, 1e30])
+    np.testing.assert_allclose(solved(K, labelled, values * scales).values / scales, expected, atol=1e-10)
+    for scale in (1e-300, 1e-9, 1e6):
+        np.testing.assert_allclose(solved(scale * K, labelled, values).values, expected, atol=1e-10)
+
+
+def test_parts_do_not_influence_each_other(by_both):
+    K, labelled, values = problem(7, n=20)
+    other, others_labelled, others_values = problem(8, n=15, n_labelled=2)
+    lone = np.ones((3, 3)) - np.eye(3)
+    both = np.zeros((38, 38))
+    both[:20, :20], both[20:35, 20:35], both[35:, 35:] = K, other, lone
+    known = np.concatenate([labelled, others_labelled, np.zeros(3, dtype=bool)])
+    found = solved(both, known, np.concatenate([values, others_values]))
+    for part, expected in (
+        (slice(0, 20), solved(K, labelled, values)),
+        (slice(20, 35), solved(other, others_labelled, others_values)),
+    ):
+        np.testing.assert_allclose(found.values[part], expected.values, rtol=0, atol=1e-10)
+    assert not found.reached[35:].any()
+    assert np.isnan(found.values[35:]).all()
+    assert found.degree[35:].tolist() == [2.0, 2.0, 2.0]
+    assert found.labelled_share[35:].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_one_labelled_list_gives_its_values_to_all_that_it_reaches(by_both):
+    K, labelled, values = problem(9, n_labelled=1, degree=2)
+    found = solved(K, labelled, values)
+    assert (found.values[found.reached] == values[0]).all()
+    assert 1 < found.reached.sum() < 30
+
+
+def test_copies_of_lists():
+    """The graph of copies has similarities of 1 and others; each copy has the values of the first."""
+    rng = np.random.default_rng(10)
+    parts = [rng.standard_normal((5, 3)) for _ in range(6)]
+    lists = CandidateLists.from_arrays(np.concatenate(parts + [parts[5]] * 3), group=[5] * 9)
+    for name in ("list", "angles", "angles-subspace", "bhattacharyya"):
+        graph = neighbour_graph(lists, KERNELS.get(name)(), "all").matrix
+        labelled = np.arange(9) < 3
+        found = harmonic(graph, labelled, np.eye(3))
+        np.testing.assert_allclose(found.values[5:], found.values[[5] * 4], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.values.sum(axis=1), 1.0)
+        expected = slow.harmonic(graph.toarray(), labelled, np.eye(3))
+        np.testing.assert_allclose(found.values, expected, rtol=0, atol=1e-10)
+
+
+def test_all_labelled_and_no_edges():
+    values = np.arange(6.0).reshape(3, 2)
+    for K in (np.ones((3, 3)) - np.eye(3), np.zeros((3, 3))):
+        found = solved(K, np.ones(3, dtype=bool), values)
+        assert np.array_equal(found.values, values)
+        assert found.reached.all()
+        assert found.residual == 0.0
+    found = solved(np.zeros((3, 3)), np.array([False, True, False]), values[:1])
+    assert found.reached.tolist() == [False, True, False]
+    assert found.smoothness == 0.0
+    no_columns = solved(np.ones((3, 3)) - np.eye(3), np.array([True, False, False]), np.empty((1, 0)))
+    assert no_columns.values.shape == (3, 0)
+    assert no_columns.reached.all()
+
+
+def test_gradients_that_are_not_accurate_are_followed_by_elimination(monkeypatch):
+    K, labelled, values = problem(11, n=100, degree=8)
+    monkeypatch.setattr(walks, "_FEW", 0)
+    monkeypatch.setattr(walks, "_MOST_ITERATIONS", 1)
+    expected = slow.harmonic(K, labelled, values)
+    np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)
+    monkeypatch.setattr("rerank.core.memory.SMALL", 0)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 10_000)
+    with pytest.raises(RerankError, match=r"needs \d+ kB for the propagation of 3 weights among 100 lists"):
+        solved(K, labelled, values)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 100_000)
+    with pytest.raises(RerankError, match=r"needs .* for the elimination of 9\d unlabelled lists"):
+        solved(K, labelled, values)
+
+
+def test_refused():
+    K, labelled, values = problem(12)
+    graph = csr_array(K)
+    with pytest.raises(DataError, match="found no labelled list, expected 1 or more"):
+        harmonic(graph, np.zeros(30, dtype=bool), values[:0])
+    with pytest.raises(DataError, match=r"found a graph \(30, 30\) and values \(7, 3\) for 8 of 30 nodes"):
+        harmonic(graph, labelled, values[:7])
+    with pytest.raises(DataError, match=r"found a graph \(29, 29\)"):
+        harmonic(graph[:29, :29], labelled, values)
+    values[0, 0] = np.nan
+    with pytest.raises(DataError, match="a value that is not finite"):
+        harmonic(graph, labelled, values)
+    for wrong in (0.0, -1.0, np.inf, np.nan):
+        graph.data[3] = wrong
+        with pytest.raises(DataError, match="a similarity of an edge that is not finite and above 0"):
+            harmonic(graph, labelled, np.zeros((8, 3)))
+    K = np.zeros((5, 5))
+    K[0, 1], K[1, 2], K[2, 3], K[2, 4] = 1.0, 1e-300, 1.0, 1.0
+    with pytest.raises(DataError, match="similarities of lists differ so much that their ratios underflow"):
+        solved(K + K.T, np.arange(5) > 2, np.array([[1.0], [0.0]]))

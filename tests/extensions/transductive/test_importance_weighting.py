@@ -1,0 +1,199 @@
+"""Importance weighting: weights and models by their definition, and lists that allow no weights."""
+
+import numpy as np
+import pytest
+from make import LAYOUTS
+from reference import kliep as slow
+from small_training import fit
+
+from rerank.core.errors import ConfigError, FitError
+from rerank.core.workers import parallel
+from rerank.data.lists import CandidateLists
+from rerank.extensions.transductive.importance import ImportanceWeighting
+from rerank.extensions.transductive.space import Basis
+from rerank.extensions.transductive.weighting.pairs import costs_of
+from rerank.models.base import load_model
+
+QUICK = {"name": "rankboost", "rounds": 6}
+
+
+def method(**settings):
+    return ImportanceWeighting(**{"base": QUICK, **settings})
+
+
+def differences_of(model, lists, i, both):
+    """The differences of the items of list i, with both directions unless they are by labels."""
+    ready = model.prepared(lists).subset([i])
+    X = ready.features.to_dense().astype(float)
+    return [
+        X[a] - X[b]
+        for a in range(len(X))
+        for b in range(len(X))
+        if a != b and (both or ready.labels[a] > ready.labels[b])
+    ]
+
+
+def slow_weights(model, lists, i, directions, oracle=False):
+    """KLIEP's weights of the labelled pairs with one width, the typical distance."""
+    labelled = model.labelled
+    X = labelled.features.to_dense().astype(float)
+    training = slow.pair_differences(X, labelled.labels, labelled.lengths.tolist())
+    n = len(training)
+    if directions == "both":
+        training += [-x for x in training]
+    test = differences_of(model, lists, i, not oracle)
+    if oracle and directions == "both":
+        test += [-t for t in test]
+    apart = [float(np.sqrt(((s - t) ** 2).sum())) for s in test for t in test]
+    width = float(np.median([d for d in apart if d > 1e-9]))
+    proportions, means = slow.fit(training, test, test, width)
+    weights = [np.exp(slow.log_ratio(x, test, width, proportions, means)) for x in training]
+    return np.array(weights).reshape(-1, n).mean(axis=0)
+
+
+@pytest.mark.parametrize("directions", ["both", "better"])
+@pytest.mark.parametrize("pairs", ["all", "oracle"])
+@pytest.mark.parametrize("use", ["cost", "initial"])
+def test_rankers_are_those_of_weights_by_definition(directions, pairs, use, make_lists):
+    lists, test = make_lists(1), make_lists(2)
+    model = fit(method(directions=directions, pairs=pairs, use=use, widths=(1.0,)), lists)
+    basis = Basis(model.method.base_learner, model.labelled)
+    for i in (2, 4):
+        found = model.ranker(test, i)
+        weights = slow_weights(model, test, i, directions, pairs == "oracle")
+        given = {"costs": costs_of(weights)} if use == "cost" else {"pair_weights": weights}
+        expected = basis.fit(**given)
+        ready = model.prepared(test)
+        np.testing.assert_allclose(found.model.score_aligned(ready), expected.score_aligned(ready), atol=1e-3)
+        figures = found.diagnostics
+        assert figures["median"] == pytest.approx(np.median(weights), abs=1e-3)
+        assert figures["sd"] == pytest.approx(np.std(weights), abs=1e-3)
+        assert figures["violation"] <= 1e-8
+        accuracy = basis.accuracy(found.model.score_aligned(model.labelled))
+        assert figures["train_accuracy"] == accuracy
+
+
+def test_weights_without_a_direction_are_those_of_any_direction(make_lists):
+    """A list and its mirror image have the same pairs."""
+    lists, test = make_lists(1), make_lists(2)
+    model = fit(method(widths=(0.5,)), lists)
+    mirrored = model.method.adapter(
+        model.labelled.with_features(
+            type(model.labelled.features)(-model.labelled.features.values), model.labelled.names()
+        )
+    )
+    one = model.prepared(test).subset([3])
+    a = model.adapter.adapt(one, np.random.default_rng(0)).diagnostics
+    b = mirrored.adapt(one, np.random.default_rng(0)).diagnostics
+    assert a["median"] == pytest.approx(b["median"], abs=1e-6)
+    assert a["sd"] == pytest.approx(b["sd"], abs=1e-6)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("use", ["cost", "initial"])
+def test_models_can_be_saved_and_spread_over_jobs(layout, use, make_lists, tmp_path):
+    lists, test = make_lists(1, layout), make_lists(2, layout)
+    model = fit(method(use=use, samples=20, centres=5), lists)
+    found = model.adapt(test)
+    assert [row.adapted for row in found.rows] == [row.items > 1 for row in found.rows]
+    assert np.isfinite(found.scores).all()
+    model.save(str(tmp_path / "m"))
+    again = load_model(str(tmp_path / "m"))
+    with parallel.using(2 if (layout, use) == ("sparse", "cost") else 1):
+        np.testing.assert_array_equal(again.score(test), found.scores)
+    order = [4, 1, 0]
+    expected = np.concatenate([found.scores[test.offsets[i] : test.offsets[i + 1]] for i in order])
+    np.testing.assert_array_equal(model.score(test.subset(order)), expected)
+
+
+def test_missing_features_count_as_means(make_lists):
+    lists, test = make_lists(1, missing=True), make_lists(2, missing=True)
+    found = fit(method(), lists).adapt(test)
+    assert np.isfinite(found.scores).all()
+    assert all(np.isfinite(row.diagnostics["sd"]) for row in found.rows if row.items > 1)
+
+
+def test_labels_are_seen_by_oracles_alone(make_lists):
+    lists, test = make_lists(1), make_lists(2)
+    for pairs in ("all", "oracle"):
+        model = fit(method(pairs=pairs), lists)
+        assert model.method.uses_test_labels == (pairs == "oracle")
+        bare = test.replace_labels(None)
+        same = np.array_equal(model.score(test), model.score(bare))
+        assert same == (pairs == "all")
+    assert {row.reason for row in model.adapt(bare).rows} == {"one item", "no labels"}
+
+
+@pytest.mark.parametrize(
+    ("X", "reason"),
+    [
+        ([[1.0, 2.0]], "one item"),
+        ([[1.0, 2.0]] * 3, "equal items"),
+        ([[1.0, 2.0], [1.0, 3.0]], ""),
+        ([[1.0, 2.0], [1.0, 3.0], [4.0, 1.0]], ""),
+        ([[1e200, 2.0], [-1e200, 3.0]], "distances overflow"),
+        ([[1e6, 2.0], [-1e6, 3.0]], ""),  # nothing overlaps
+        ([[1e9, 2.0], [1e9, 3.0]], "equal items"),  # within rounding of their squares
+    ],
+)
+@pytest.mark.parametrize("use", ["cost", "initial"])
+@pytest.mark.parametrize("directions", ["both", "better"])
+def test_small_and_odd_lists(X, reason, use, directions):
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 5, (20, 2)).astype(float)
+    lists = CandidateLists.from_arrays(values, rng.integers(0, 3, 20), group=[1, 2, 3, 14])
+    model = fit(method(use=use, directions=directions), lists, scaling="none")
+    found = model.adapt(CandidateLists.from_arrays(np.array(X), group=[len(X)]))
+    (row,) = found.rows
+    assert row.reason == reason
+    assert np.isfinite(found.scores).all()
+    figures = dict(row.diagnostics)
+    assert np.isnan(list(figures.values())).all() == bool(reason)
+    if not reason:
+        assert np.isfinite(list(figures.values())).all()
+        assert figures["violation"] <= 1e-8
+    assert list(figures) == list(model.ranker(lists, 0).diagnostics)
+
+
+def test_oracle_pairs_that_do_not_exist():
+    rng = np.random.default_rng(0)
+    lists = CandidateLists.from_arrays(rng.random((20, 2)), rng.integers(0, 3, 20), group=[6, 14])
+    model = fit(method(pairs="oracle", directions="better"), lists)
+    X = rng.random((3, 2))
+    for labels, reason in (([1, 1, 1], "no pair of different labels"), ([0, 1, np.nan], "equal differences")):
+        one = CandidateLists.from_arrays(X, np.array(labels, dtype=float), group=[3])
+        assert model.adapt(one).rows[0].reason == reason
+
+
+def test_labelled_items_that_are_too_far_apart():
+    X = np.array([[1e200], [-1e200], [0.0]])
+    lists = CandidateLists.from_arrays(X, np.array([0, 1, 2]), group=[3])
+    model = fit(method(), lists, scaling="none")
+    with pytest.raises(FitError, match="distances of items overflow"):
+        model.score(CandidateLists.from_arrays(np.array([[1.0], [2.0]]), group=[2]))
+
+
+def test_costs():
+    weights = np.array([0.0, 1.0, 4.0])
+    np.testing.assert_allclose(costs_of(weights), [[0.5, 0.375, 0.0], [0.5, 0.625, 1.0]])
+    np.testing.assert_allclose(costs_of(np.ones(2)), [[0.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"base": "ranksvm"}, "base: found ranksvm, which weights no pairs; expected rankboost"),
+        ({"widths": ()}, "widths: found"),
+        ({"widths": (0.0,)}, "widths: found"),
+        ({"samples": 1}, "samples: found 1, expected all or a number"),
+        ({"folds": 1}, "folds: found 1"),
+        ({"centres": 0}, "centres: found 0"),
+    ],
+)
+def test_wrong_settings(settings, text):
+    with pytest.raises(ConfigError, match=text):
+        ImportanceWeighting(**settings)
+
+
+def test_widths_can_be_typed():
+    assert ImportanceWeighting(widths="0.5,1").widths == (0.5, 1.0)

@@ -3,7 +3,7 @@
 A ``noexcept`` function from which an exception can leave: its C code calls __Pyx_WriteUnraisable with its
 name, and its caller goes on with a value that was never computed. A helper ``failed`` or ``stopped`` that
 does not return False: the name would mean success in one file and failure in another. A signature of more
-than ten arguments. And ru_maxrss without PEAK_UNIT of ``rerank.core.memory``: its unit depends on the platform.
+than ten arguments. And ru_maxrss without PEAK_UNIT of ``rerank.core.memory``, its unit on this platform.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ MOST_ARGUMENTS = 10
 _UNRAISABLE = re.compile(r'__Pyx_WriteUnraisable\("(rerank[\w.]+)"')
 _ENDED = ("__dealloc__", "__releasebuffer__")  # have nobody to raise to
 _HEAD = re.compile(r"^ *(?:cdef|cpdef|def)\b[^\n=(]*?(\w+)\(", re.MULTILINE)
+_SELF = re.compile(r"\s*(?:self,)?")
 _FAULT = re.compile(r"^cdef [^\n(]*\b(failed|stopped)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 _PEAK = re.compile(r"[.]ru_maxrss\b(?! \* \{?PEAK_UNIT)")
 _RETURNED = re.compile(r"^ +return (.*)$", re.MULTILINE)
@@ -76,6 +77,7 @@ def _line(text: str, at: int) -> int:
 
 def _arguments(text: str, at: int) -> int:
     """Return the number of arguments of the head whose parenthesis opens before ``at``."""
+    at = _SELF.match(text, at).end()
     depth, commas, last = 0, 0, "("
     while text[at] != ")" or depth:
         depth += (text[at] in "([{") - (text[at] in ")]}")

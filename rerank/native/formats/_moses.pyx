@@ -166,20 +166,21 @@ def scan(
     int[::1] followers,
     long long[:, ::1] stats,
     long long[::1] state,
-    long long[:, ::1] spans,
-    double[::1] totals,
-    int[::1] codes,
-    long long[::1] counts,
+    tuple rows,
 ):
     """Read lines of a part of a file from the place in ``state``.
 
     IN text (n_bytes), whole lines; kinds (n_columns), 1 = features, 2 = the total score, 0 = left out;
     IN/OUT ids, names; followers (names.room + 1), stats (names.room, 3): names that follow each other
     and the values of each, see Scan; state (4): place in text, row of the part, attempts, rows before this
-    part; OUT spans (n_rows, 2), start and length of each text; totals (n_rows); codes (n_rows), the
+    part; OUT rows: spans (n_rows, 2), start and length of each text; totals (n_rows); codes (n_rows), the
     number of each line's id; counts (n_rows), features of each line.
     Returns (fault, place in text): "no room" if names (or ids) must grow before it can continue.
     """
+    cdef long long[:, ::1] spans
+    cdef double[::1] totals
+    cdef int[::1] codes
+    cdef long long[::1] counts
     cdef Bytes start = &text[0]
     cdef Bytes stop = start + text.shape[0]
     cdef Bytes line = start + state[0]
@@ -188,6 +189,7 @@ def scan(
     cdef Scan at
     cdef int code = ABSENT
     cdef long long row = state[1]
+    spans, totals, codes, counts = rows
     at.names = &names.table
     at.followers = &followers[0]
     at.stats = &stats[0, 0]

@@ -250,26 +250,26 @@ def read_atoms(
     const unsigned char[::1] text,
     const unsigned int[::1] names,
     const unsigned char[::1] letters,
-    unsigned long long[::1] keys,
-    double[:, ::1] xyz,
-    unsigned char[::1] residues,
-    unsigned char[::1] altlocs,
-    double[::1] occupancies,
-    unsigned int[::1] found,
-    long long[::1] places,
+    atoms,
     long long[:, ::1] models,
 ):
     """Read the alpha carbons of a file in its order.
 
     IN text (n_bytes), whole lines; names, letters (n_names): residue names of amino acids, packed and sorted,
-    and their letters. OUT a row for each alpha carbon: keys, xyz (n, 3), residues (the letter; 0 if it is a
-    HETATM whose name is not in ``names``), altlocs, occupancies, found (the packed residue name), places
+    and their letters. OUT atoms, a row for each alpha carbon: keys, xyz (n, 3), residues (the letter; 0 if it
+    is a HETATM whose name is not in ``names``), altlocs, occupancies, found (the packed residue name), places
     (where its line starts in ``text``). OUT models (m, 4): serial (-1 = none), its line's place, first row,
     atoms before it. Without MODEL records there is one model, whose serial is -2.
 
     Returns (fault, place of its line, column, rows, models, atoms, whether keys rise within every model,
     whether any letter is 0, whether there are MODRES records). With NO_ROOM the rest is meaningless.
     """
+    cdef unsigned long long[::1] keys
+    cdef double[:, ::1] xyz
+    cdef double[::1] occupancies
+    cdef unsigned char[::1] residues, altlocs
+    cdef unsigned int[::1] found
+    cdef long long[::1] places
     cdef Reader at
     cdef Bytes start = &text[0]
     cdef Bytes p = start
@@ -280,6 +280,7 @@ def read_atoms(
     cdef bint atom
     cdef double[3] position
     cdef long long row
+    keys, xyz, residues, altlocs, occupancies, found, places = atoms
     at.fault = NONE
     at.column = 0
     at.line = start

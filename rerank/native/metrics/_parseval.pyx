@@ -212,49 +212,54 @@ cdef void count_parse(const Tree* tree, Room* room, int parse, int* out) noexcep
     out[3] = n_crossing
 
 
+cdef class Trees:
+    """The arrays of a forest, with the class of each symbol as a label and its kind as a tag.
+
+    IN offsets, symbols, sizes; classes (n_symbols), below ``n_classes``, -1 = no bracket; kinds, of KINDS.
+    """
+
+    cdef const long long[::1] offsets
+    cdef Tree first  # at the first node
+    cdef object keep
+
+    def __init__(
+        self, const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes,
+        const int[::1] classes, const signed char[::1] kinds,
+    ):
+        self.offsets = offsets
+        self.keep = (symbols, sizes, classes, kinds)
+        self.first.symbols = &symbols[0] if symbols.shape[0] else NULL
+        self.first.sizes = &sizes[0] if sizes.shape[0] else NULL
+        self.first.classes = &classes[0] if classes.shape[0] else NULL
+        self.first.kinds = &kinds[0] if kinds.shape[0] else NULL
+
+    cdef Tree at(self, Py_ssize_t i, Py_ssize_t n_classes) noexcept nogil:
+        cdef Tree tree = self.first
+        tree.symbols += self.offsets[i]
+        tree.sizes += self.offsets[i]
+        tree.n = <int>(self.offsets[i + 1] - self.offsets[i])
+        tree.n_classes = n_classes
+        return tree
+
+
 def count(
-    const long long[::1] lists,
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    const int[::1] classes,
-    const signed char[::1] kinds,
-    const long long[::1] gold_offsets,
-    const int[::1] gold_symbols,
-    const int[::1] gold_sizes,
-    const int[::1] gold_classes,
-    const signed char[::1] gold_kinds,
-    Py_ssize_t n_classes,
-    Scratch scratch,
+    const long long[::1] lists, Trees parses, Trees golds, Py_ssize_t n_classes, Scratch scratch,
     int[:, ::1] out,
 ):
     """OUT out (n_items, 5): matched, gold, test, crossing brackets, words of gold without traces.
 
-    IN lists (n_lists + 1), the bounds of lists of parses; the arrays of the parses' forest with the class of
-    each symbol as a label (below n_classes, -1 = no bracket) and its kind as a tag, of KINDS; the same of the
-    gold trees (n_lists). SCRATCH for the largest tree. A missing parse has no bracket.
+    IN lists (n_lists + 1), the bounds of lists of parses; parses, and the gold tree of each list. SCRATCH for
+    the largest tree. A missing parse has no bracket.
 
     Return the first parse with another number of words than gold, -1 if there is none.
     """
-    cdef Py_ssize_t i, j, fault = -1
+    cdef Py_ssize_t i, j
     cdef int n_gold
     cdef Tree tree, gold
     cdef Room room = scratch.room
-    cdef const int* symbols_from = &symbols[0] if symbols.shape[0] else NULL
-    cdef const int* sizes_from = &sizes[0] if sizes.shape[0] else NULL
-    cdef const int* gold_symbols_from = &gold_symbols[0] if gold_symbols.shape[0] else NULL
-    cdef const int* gold_sizes_from = &gold_sizes[0] if gold_sizes.shape[0] else NULL
-    tree.classes = &classes[0] if classes.shape[0] else NULL
-    tree.kinds = &kinds[0] if kinds.shape[0] else NULL
-    tree.n_classes = n_classes
-    gold.classes = &gold_classes[0] if gold_classes.shape[0] else NULL
-    gold.kinds = &gold_kinds[0] if gold_kinds.shape[0] else NULL
-    gold.n_classes = n_classes
     with nogil:
         for i in range(lists.shape[0] - 1):
-            gold.symbols = gold_symbols_from + gold_offsets[i]
-            gold.sizes = gold_sizes_from + gold_offsets[i]
-            gold.n = <int>(gold_offsets[i + 1] - gold_offsets[i])
+            gold = golds.at(i, n_classes)
             room.mask = slots_for(gold.n) - 1
             place_gold(&gold, &room)
             n_gold = add_gold(&gold, &room)
@@ -262,15 +267,11 @@ def count(
                 out[j, 0] = out[j, 2] = out[j, 3] = 0
                 out[j, 1] = n_gold
                 out[j, 4] = room.n_words
-                tree.symbols = symbols_from + offsets[j]
-                tree.sizes = sizes_from + offsets[j]
-                tree.n = <int>(offsets[j + 1] - offsets[j])
+                tree = parses.at(j, n_classes)
                 if tree.n == 0:
                     continue
                 if not place_parse(&tree, &room):
-                    fault = j
-                    break
+                    with gil:
+                        return j
                 count_parse(&tree, &room, <int>(j - lists[i]), &out[j, 0])
-            if fault >= 0:
-                break
-    return fault
+    return -1

@@ -1,40 +1,10 @@
-"""Margins between items over weighted rankings, and orders that disagree least with them."""
+"""Orders of items that disagree least with the margins between them."""
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 
 cdef double ROUNDING = 2.3e-16  # relative, of one sum of two doubles
-
-
-def margins(const double[:, ::1] scores, const double[::1] weights, double[:, ::1] out):
-    """Compute the weight of the rankings that put a above b, minus the weight of those that put b above a.
-
-    What could be the rounding of a sum that is 0 is 0, so that .1 + .2 against .3 is a tie.
-
-    IN scores (k, n), larger = better; weights (k) above 0. OUT out (n, n), antisymmetric.
-    """
-    cdef Py_ssize_t k = scores.shape[0]
-    cdef Py_ssize_t n = scores.shape[1]
-    cdef Py_ssize_t i, a, b
-    cdef double total = 0.0, own
-    cdef const double* s
-    cdef double* row
-    with nogil:
-        out[:, :] = 0.0
-        for i in range(k):
-            total += weights[i]
-            s = &scores[i, 0]
-            for a in range(n):
-                row = &out[a, 0]
-                own = s[a]
-                for b in range(a + 1, n):
-                    row[b] += weights[i] * ((own > s[b]) - (own < s[b]))
-        for a in range(n):
-            for b in range(a + 1, n):
-                if fabs(out[a, b]) <= k * ROUNDING * total:
-                    out[a, b] = 0.0
-                out[b, a] = 0.0 - out[a, b]  # never -0
 
 
 def sequence(const double[:, ::1] margins, const int[::1] parts, int[::1] out):

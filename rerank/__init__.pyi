@@ -24,6 +24,7 @@ from rerank.experiments.run import run as run
 from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs
 from rerank.extensions.parsing.feature_stores import parse_features as parse_features
 from rerank.extensions.questions.features import qa_features as qa_features
+from rerank.extensions.transductive.weigh_lists import weigh_lists as weigh_lists
 from rerank.formats import load as load
 from rerank.formats.convert import append as append
 from rerank.formats.convert import save as save
@@ -42,7 +43,6 @@ from rerank.similarity.compare import list_similarity as list_similarity
 from rerank.similarity.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
 from rerank.training.consensus import consensus_features as consensus_features
-from rerank.training.list_weights import weigh_lists as weigh_lists
 from rerank.training.options import TrainOptions as TrainOptions
 from rerank.training.train import TrainResult as TrainResult
 from rerank.training.train import train as train

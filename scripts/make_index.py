@@ -24,11 +24,21 @@ from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.metrics.presets import SETS  # noqa: E402
 from rerank.models.base import MODELS  # noqa: E402
+from rerank.models.exchange import MODEL_FORMATS  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 from rerank.training.steps.base import STEPS  # noqa: E402
 
 _OF_LISTS = (KERNELS, ITEM_KERNELS)
-REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, *_OF_LISTS, STEPS)
+REGISTRIES: tuple[Registry[Any], ...] = (
+    FORMATS,
+    WEIGHTS,
+    LEARNERS,
+    FAMILIES,
+    MODELS,
+    MODEL_FORMATS,
+    *_OF_LISTS,
+    STEPS,
+)
 PATH = Path(made.__file__)
 HEAD = '''"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
 

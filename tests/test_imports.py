@@ -35,14 +35,15 @@ MAY_IMPORT = {
     "similarity": MIDDLE,
     "models": {"similarity", *MIDDLE},
     "learners": {"models", "similarity", *BELOW},
-    "extensions": {"learners", "models", "similarity", *MIDDLE},
     "report": {"learners", "models", "similarity", *MIDDLE},
     "training": {"report", "learners", "models", "similarity", *MIDDLE},
 }
+# Extensions use everything below the command line; see the tests below for who may import one.
+MAY_IMPORT["extensions"] = {"training", *MAY_IMPORT["training"]}
 MAY_IMPORT["experiments"] = {"training", *MAY_IMPORT["training"]}
 MAY_IMPORT[ROOT] = {"extensions", "experiments", *MAY_IMPORT["experiments"]}  # names that users find there
 MAY_IMPORT["sklearn"] = MAY_IMPORT[ROOT]
-MAY_IMPORT["cli"] = {ROOT, "docs", *MAY_IMPORT[ROOT]}
+MAY_IMPORT["cli"] = {ROOT, "docs", *MAY_IMPORT[ROOT]}  # verbs of extensions too
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 
 _CIMPORT = re.compile(
@@ -161,9 +162,26 @@ def test_the_table_has_no_circle():
     graphlib.TopologicalSorter(below).prepare()
 
 
-@pytest.mark.parametrize("room", ["learners", "transductive"])
-def test_learners_see_no_metric_and_no_format(room):
-    assert not {"metrics", "formats"} & MAY_IMPORT[room]
+def test_learners_see_no_metric_and_no_format():
+    assert not {"metrics", "formats"} & MAY_IMPORT["learners"]
+
+
+def test_nothing_but_the_command_line_and_the_names_of_the_package_imports_an_extension(imports):
+    rooms = {room for room, may in MAY_IMPORT.items() if "extensions" in may}
+    assert rooms == {ROOT, "sklearn", "cli", "__main__"}
+
+
+def test_an_extension_imports_no_other_but_questions_which_are_parsed(imports):
+    """A subject can be left out, or moved to a package of its own."""
+    subjects = {module[1] for _, module, _ in imports if module[:1] == ("extensions",) and len(module) > 1}
+    found = {
+        (module[1], other[1])
+        for _, module, imported in imports
+        for other in imported
+        if module[:1] == other[:1] == ("extensions",) and module[1:2] != other[1:2] and other[1:]
+    }
+    assert subjects == {"parsing", "proteins", "questions", "transductive"}
+    assert found <= {("questions", "parsing")}
 
 
 @pytest.mark.parametrize(

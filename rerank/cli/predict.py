@@ -87,7 +87,7 @@ def predict(given: Predict) -> None:
 
         inform(USES_TEST_LABELS)
     if found.adaptation is not None:
-        from rerank.extensions.transductive.adaptation import adaptation_line
+        from rerank.models.adaptation import adaptation_line
 
         inform(adaptation_line(found.adaptation))
     if found.switched is not None:

@@ -53,7 +53,7 @@ def weigh_lists(given: WeighLists) -> None:
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    from rerank.training import list_weights
+    from rerank.extensions.transductive import weigh_lists as weighing
     from rerank.training.config import settings_of
 
     own = {
@@ -63,7 +63,7 @@ def weigh_lists(given: WeighLists) -> None:
         "centres": given.centres,
     }
     settings = settings_of(given.set_ or [], own)
-    found = list_weights.weigh_lists(
+    found = weighing.weigh_lists(
         given.train,
         given.test,
         given.out,

@@ -10,9 +10,9 @@ from rerank.core.records import Number, Record, fact
 from rerank.core.types import ArrayLike
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.extensions.transductive.adaptation import Adaptation, diagnostic_names
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
+from rerank.models.adaptation import Adaptation, diagnostic_names
 
 _GAIN = 1e-9  # of a list; less is rounding
 

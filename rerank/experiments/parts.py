@@ -22,9 +22,8 @@ from rerank.data.reading import DataSection, Reading, paths_of
 from rerank.data.store import read_store, write_store
 from rerank.experiments.config import ExperimentConfig
 from rerank.experiments.folder import DATA
-from rerank.extensions.proteins.metrics import with_superpositions
 from rerank.formats.base import detect, format_of_folder
-from rerank.metrics.base import prepare_all
+from rerank.metrics.base import keep_statistics, prepare_all
 from rerank.training.train import load_part
 
 _NOT_RESULTS = ("cli", "report", "docs")  # folders of this package that decide no result
@@ -233,7 +232,7 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> None:
         if _names(_content(making.data)[0], len(making.names), making.seed) != making.names:
             raise RerankError(f"{lists.source}: changed while it was read; run again")
         if making.judged:
-            lists = with_superpositions(lists, metrics)
+            lists = keep_statistics(lists, metrics)
             prepare_all(lists, metrics)
         for name, part in zip(making.names, _cut(lists, making), strict=True):
             place = os.path.join(folder, DATA, name)

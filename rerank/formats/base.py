@@ -58,6 +58,8 @@ class Format(ABC):
     signs : bytes of which one is in the head of each file that ``recognises`` accepts; () = it accepts none.
     columns : the number of fields, between blanks and tabs, of the first line of such files; None = any.
     refuses_missing : whether a missing value is an error unless ``missing`` accepts it.
+    joins : the read options by which ``join`` adds columns to lists of any format.
+    folder : what a folder of this format is called in messages, "" if it has none.
     """
 
     name: ClassVar[str]
@@ -74,11 +76,23 @@ class Format(ABC):
     signs: ClassVar[tuple[bytes, ...]] = ()
     columns: ClassVar[int | None] = None
     refuses_missing: ClassVar[bool] = False
+    joins: ClassVar[tuple[str, ...]] = ()
+    folder: ClassVar[str] = ""
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Return whether content that starts with ``head`` (without byte order mark) is of this format."""
         return False
+
+    @classmethod
+    def recognises_folder(cls, path: str) -> bool:
+        """Return whether a folder is of this format."""
+        return False
+
+    @classmethod
+    def join(cls, lists: CandidateLists, options: ReadOptions) -> CandidateLists:
+        """Return the lists with the columns that options of ``joins`` name; raises RerankError."""
+        return lists
 
     @abstractmethod
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
@@ -125,10 +139,10 @@ class Format(ABC):
             from rerank.formats.texts import attach_references
 
             lists = attach_references(lists, options.refs)
-        if not {"structures", "native", "residues", "match"}.isdisjoint(options.changed()):
-            from rerank.extensions.proteins.natives import with_structures
-
-            lists = with_structures(lists, options)
+        changed = options.changed()
+        for name in FORMATS.names():
+            if not set(FORMATS.fact(name, "joins")).isdisjoint(changed):
+                lists = FORMATS.get(name).join(lists, options)
         if self.name != "store":  # of which they were reported before it was written
             note_oddities(lists)
         return lists
@@ -195,7 +209,10 @@ def _reorders(lists: CandidateLists) -> bool:
 
 
 FORMATS: Registry[type[Format]] = Registry(
-    "format", "rerank.formats", "rerank.extensions", facts=("suffixes", "refines", "signs", "columns")
+    "format",
+    "rerank.formats",
+    "rerank.extensions",
+    facts=("suffixes", "refines", "signs", "columns", "joins", "folder"),
 )
 
 # Suffixes that tell little: content that clearly is of another format counts for more.
@@ -322,17 +339,14 @@ def format_of(path: str) -> str:
 
 
 def format_of_folder(path: str) -> str:
-    """Return the name of the format of a folder: a store, or structures.
-
-    Raises FormatError if it is neither.
-    """
-    from rerank.extensions.proteins.sources import STRUCTURES, holds_structures
-
+    """Return the format of a folder: a store, or one that recognises it; FormatError if none does."""
     if os.path.exists(os.path.join(path, META)):
         return "store"
-    if holds_structures(path):
-        return "structures"
-    raise FormatError(path, None, f"no {META}", f"a store, or {STRUCTURES}")
+    known = {name: what for name in FORMATS.names() if (what := FORMATS.fact(name, "folder"))}
+    for name in known:
+        if FORMATS.get(name).recognises_folder(path):
+            return name
+    raise FormatError(path, None, f"no {META}", ", or ".join(["a store", *known.values()]))
 
 
 def save(lists: CandidateLists, path: str, format: str | None = None) -> None:

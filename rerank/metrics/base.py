@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 from rerank.core import progress
@@ -26,6 +26,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.registry import Registry, did_you_mean
 from rerank.core.settings import Settings
 from rerank.core.text import number
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.metrics.judges import ReportJudge
 from rerank.metrics.presets import SETS, expanded, set_called
@@ -97,6 +98,8 @@ class Metric(Measure):
         Whether items that a system did not return change its value, apart from relevant ones.
     unreturned : str
         How a list counts of which a system returned nothing, in words.
+    in_parallel : bool
+        Whether workers make it faster.
     """
 
     summary: ClassVar[str]
@@ -113,6 +116,11 @@ class Metric(Measure):
     of_classes: ClassVar[bool] = False
     of_pool: ClassVar[bool] = False
     unreturned: ClassVar[str] = "0"
+    in_parallel: ClassVar[bool] = False
+
+    def kept_counts(self, preparation: Preparation) -> Mapping[str, Floats]:
+        """Return counts of items that are worth keeping with the lists: computing them takes long."""
+        return {}
 
     @classmethod
     def from_parts(
@@ -225,6 +233,18 @@ class Preparation:
             self._made[make] = make(self.lists)
         made: T = self._made[make]
         return made
+
+
+def keep_statistics(lists: CandidateLists, metrics: Iterable[str]) -> CandidateLists:
+    """Return the lists with the counts that ``metrics`` would otherwise compute each time, if there are some.
+
+    Raises ConfigError if a metric is unknown. Raises DataError if the lists lack what a metric needs.
+    """
+    preparation = Preparation(lists, metrics=[parse(name) for name in metrics])
+    counts: dict[str, Floats] = {}
+    for metric in preparation.metrics or ():
+        counts |= getattr(metric, "inner", metric).kept_counts(preparation)
+    return replace(lists, counts={**lists.counts, **counts}) if counts else lists
 
 
 def parse(text: str) -> Metric:

@@ -25,7 +25,6 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import refuse_other_rows
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.extensions.proteins.metrics import StructureMetric
 from rerank.formats.sources import lists_of, rows_of_references
 from rerank.metrics.base import FAMILIES, Metric
 from rerank.metrics.judges import nothing_judged, scores_of, statistics
@@ -244,8 +243,8 @@ def _of_structures(metric: Metric, options: _Options) -> float:
         raise DataError(f"natives: found {len(natives)} structures, expected {len(models)}")
     group = np.ones(len(models), dtype=np.int64)
     lists = CandidateLists.from_arrays(None, traces=models, natives=natives, group=group)
-    assert isinstance(metric, StructureMetric)
-    values = metric.of_models(lists)
+    of_structures: Any = metric
+    values = of_structures.of_models(lists)
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
 

@@ -16,7 +16,6 @@ from rerank.core.workers import parallel
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.extensions.proteins.metrics import StructureMetric
 from rerank.formats import base
 from rerank.formats.sources import (
     all_or_none,
@@ -88,7 +87,7 @@ def label(
         raise ConfigError(
             f"found {len(metrics)} metrics, expected one; --per-item FILE writes those of others"
         )
-    if jobs not in (None, 1) and not any(isinstance(parse(name), StructureMetric) for name in metrics):
+    if jobs not in (None, 1) and not any(parse(name).in_parallel for name in metrics):
         raise ConfigError(f"--jobs {jobs}: not used by {', '.join(metrics)}, only to superpose structures")
     target = None if out is None else checked_format(out, to, data, reading)
     if per_item is not None:

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import importlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -117,10 +117,34 @@ class Selection(Stage):
         return np.where(np.isnan(values[chosen]), -1, chosen)
 
 
+class ItemPairs(Protocol):
+    """Values of the pairs of items of each list, see ``SelectingMetric.pairs_of``."""
+
+    items: list[Index]  # of each list, those that are compared
+
+    def tables(self, metric: Any) -> list[Floats]:
+        """Return the values of each list's items to each other, float64 (k, k)."""
+
+
 class SelectingMetric(Metric):
-    """A metric of one chosen item of each list."""
+    """A metric of one chosen item of each list.
+
+    Attributes
+    ----------
+    of_pairs : bool
+        Whether ``pairs_of`` compares the items of a list without making texts of references of them.
+    """
 
     unreturned = "as its worst item"
+    of_pairs: ClassVar[bool] = False
+
+    @classmethod
+    def pairs_of(cls, lists: CandidateLists, metrics: Sequence[Any]) -> ItemPairs:
+        """Return the values of all pairs of items within lists by ``metrics``, each pair compared once.
+
+        Raises DataError if the lists lack what is compared.
+        """
+        raise NotImplementedError
 
     def prepare(
         self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"

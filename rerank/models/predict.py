@@ -27,6 +27,7 @@ from rerank.formats import format_of
 from rerank.formats.base import load_for
 from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
 from rerank.models import predictions
+from rerank.models.adaptation import Adaptation
 from rerank.models.base import ORACLE, Model, load_model
 from rerank.models.classes import ClassesModel
 
@@ -46,7 +47,7 @@ class Predicted:
     model: Model
     scores: Floats  # of a model of classes: (n_items, n_outputs)
     switched: int | None = None  # lists in which the keep margin lets another item than the first-best win
-    adaptation: Any = None  # of a transductive model
+    adaptation: Adaptation | None = None  # of a model that adapts
 
 
 def predict(

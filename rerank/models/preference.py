@@ -19,10 +19,10 @@ from rerank.data.joining import joined_forest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.extensions.parsing.tree_sets import TreeSet
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.dual import add_columns, support_names
 from rerank.similarity.expression import ItemKernel, Items
+from rerank.similarity.tree_sets import TreeSet
 
 _BLOCK = 4_000_000  # values of the kernel that exist at once
 _ROWS = 16  # of it that one task computes

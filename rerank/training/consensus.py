@@ -25,13 +25,11 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.reading import Reading
-from rerank.extensions.proteins.consensus import ModelPairs
-from rerank.extensions.proteins.metrics import StructureMetric
 from rerank.formats.base import save
 from rerank.formats.sources import Data, checked_format, read_lists
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
-from rerank.metrics.selecting import SelectingMetric
+from rerank.metrics.selecting import ItemPairs, SelectingMetric
 
 STATISTICS = ("mean", "median")
 
@@ -41,7 +39,7 @@ _NGRAM = re.compile(r"ngram([1-9])")
 
 
 def consensus(
-    lists: CandidateLists, by: str, statistic: str = "mean", pairs: ModelPairs | None = None
+    lists: CandidateLists, by: str, statistic: str = "mean", pairs: ItemPairs | None = None
 ) -> Floats:
     """Return the consensus of each item, float64 (n_items); larger is more similar, 0 in a list of one.
 
@@ -53,8 +51,8 @@ def consensus(
         negated), or the name of a feature (minus the distance of its values).
     statistic : {"mean", "median"}
         Over the other candidates of the list.
-    pairs : ModelPairs, optional
-        Of these lists, if there are some already, for metrics of structures.
+    pairs : ItemPairs, optional
+        Of these lists, if there are some already, for metrics that compare items (of structures).
 
     Raises
     ------
@@ -70,9 +68,9 @@ def consensus(
     memory.require(32 * longest**2, what, "shorter lists need less (--distinct leaves out equal texts)")
     if by in lists.names():
         return _by_column(lists, lists.features.column(lists.column_of(by)), statistic)
-    metric = structure_metric(lists, by)
+    metric = pair_metric(lists, by)
     if metric is not None:
-        return _by_models(lists, metric, statistic, pairs or ModelPairs(lists, [metric]))
+        return _by_pairs(lists, metric, statistic, pairs or metric.pairs_of(lists, [metric]))
     similarity = _similarity(by)
     if lists.texts is None:
         raise DataError(f"{lists.source}: consensus by {by} needs the candidates' texts, there are none")
@@ -91,16 +89,16 @@ def consensus(
     return out
 
 
-def structure_metric(lists: CandidateLists, by: str) -> StructureMetric | None:
-    """Return the metric of structures that ``by`` names, None if it names something else.
+def pair_metric(lists: CandidateLists, by: str) -> SelectingMetric | None:
+    """Return the metric of pairs of items that ``by`` names, None if it names something else.
 
     Raises ConfigError if it names nothing.
     """
     metric = None if by in lists.names() or _NGRAM.fullmatch(by) else parse(by)
-    return metric if isinstance(metric, StructureMetric) else None
+    return metric if isinstance(metric, SelectingMetric) and metric.of_pairs else None
 
 
-def _by_models(lists: CandidateLists, metric: StructureMetric, statistic: str, pairs: ModelPairs) -> Floats:
+def _by_pairs(lists: CandidateLists, metric: SelectingMetric, statistic: str, pairs: ItemPairs) -> Floats:
     out = np.zeros(lists.n_items)
     for items, table in zip(pairs.items, pairs.tables(metric), strict=True):
         if len(items) > 1:
@@ -221,8 +219,8 @@ def consensus_features(
     target = None if out is None else checked_format(out, to, data, reading)
     with parallel.using(jobs, cluster):
         lists = read_lists(data, reading)
-        of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
-        pairs = ModelPairs(lists, of_structures) if of_structures else None  # superposed once for all of them
+        metrics = [metric for what in by if (metric := pair_metric(lists, what)) is not None]
+        pairs = metrics[0].pairs_of(lists, metrics) if metrics else None  # compared once for all of them
         columns = {f"consensus.{what}.{statistic}": consensus(lists, what, statistic, pairs) for what in by}
         if len(columns) < len(by):
             raise ConfigError("a similarity is given twice")

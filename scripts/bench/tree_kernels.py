@@ -33,7 +33,7 @@ from common import arguments, cpu_seconds
 
 from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.tree_kernels import TreeFunction
-from rerank.extensions.parsing.tree_sets import TreeSet
+from rerank.similarity.tree_sets import TreeSet
 
 KERNELS: tuple[tuple[str, dict[str, int], str | None], ...] = (
     ("st", {}, "0"),

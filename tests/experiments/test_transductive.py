@@ -13,9 +13,9 @@ from rerank.experiments.config import read_experiment
 from rerank.experiments.folder import CellRecord, read_run
 from rerank.experiments.reporting import report_files
 from rerank.experiments.run import run
-from rerank.extensions.transductive.adaptation import Adaptation, ListRow, adaptation_line
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
+from rerank.models.adaptation import Adaptation, ListRow, adaptation_line
 from rerank.models.base import load_model
 
 from .conftest import TWO_FOLDS, tree

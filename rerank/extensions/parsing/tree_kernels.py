@@ -34,8 +34,8 @@ from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE_NAME
 from rerank.data.lists import CandidateLists
-from rerank.extensions.parsing.tree_sets import Sweeps, TreeSet
 from rerank.similarity.base import ITEM_KERNELS, PlainKernel, PreparedPart
+from rerank.similarity.tree_sets import Sweeps, TreeSet
 
 TreeName = Literal["st", "sst", "sst-leaves", "ptk", "bow"]
 USES = {

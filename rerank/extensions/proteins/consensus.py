@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,12 @@ from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces, residue_name, without_chain
 from rerank.data.lists import CandidateLists
 from rerank.extensions.proteins.matching import BLOSUM62, is_uniform, only_chains
-from rerank.extensions.proteins.metrics import StructureMetric, TmScore
 from rerank.extensions.proteins.residue_pairs import MATCHED, WIDTH, among
 
 # Residues of a block of pairs: enough blocks for the workers and for the display of progress.
 _RESIDUES = 1 << 16
 _KNOWN = BLOSUM62.diagonal() > 0  # bytes that are letters of the twenty amino acids
+_TM = "TM"  # the metric whose search is not that of GDT
 _FEW = 0.5  # share of the residues of the shorter of two models
 _ALIKE = 0.9  # share of amino acids; a model whose numbers are shifted has about 6 %
 
@@ -48,15 +49,15 @@ class ModelPairs:
         If the lists have no structures.
     """
 
-    def __init__(self, lists: CandidateLists, metrics: Sequence[StructureMetric]) -> None:
+    def __init__(self, lists: CandidateLists, metrics: Sequence[Any]) -> None:
         if lists.traces is None:
             raise DataError(f"{lists.source}: the candidates have no structures to compare")
         self.lists = lists
-        tm = any(isinstance(metric, TmScore) for metric in metrics)
-        gdt = any(metric.search and not isinstance(metric, TmScore) for metric in metrics)
+        tm = any(metric.family == _TM for metric in metrics)
+        gdt = any(metric.search and metric.family != _TM for metric in metrics)
         lengths = lists.traces.lengths
         spans = [np.arange(a, b) for a, b in zip(lists.offsets[:-1], lists.offsets[1:], strict=True)]
-        self.items = [span[lengths[span] > 0] for span in spans]
+        self.items: list[Index] = [span[lengths[span] > 0] for span in spans]
         sizes = np.array([len(items) * (len(items) - 1) // 2 for items in self.items])
         memory.require(8 * WIDTH * int(sizes.sum()), f"{int(sizes.sum()):,} pairs of models")
         tasks = [
@@ -69,7 +70,7 @@ class ModelPairs:
         self._known = np.split(np.concatenate([np.empty((0, WIDTH)), *found]), np.cumsum(sizes)[:-1])
         note_doubts(lists, self.items, self._known)
 
-    def tables(self, metric: StructureMetric) -> list[Floats]:
+    def tables(self, metric: Any) -> list[Floats]:
         """Return the similarities of each list's models with a structure to each other, float64 (k, k).
 
         Raises ConfigError if the metric has no value for models that share no residue.

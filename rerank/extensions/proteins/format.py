@@ -13,7 +13,15 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
-from rerank.extensions.proteins.sources import SIGNS, SUFFIXES, is_structure, is_tar, read_structures
+from rerank.extensions.proteins.sources import (
+    SIGNS,
+    STRUCTURES,
+    SUFFIXES,
+    holds_structures,
+    is_structure,
+    is_tar,
+    read_structures,
+)
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
 
@@ -30,11 +38,23 @@ class Structures(Format):
     suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, ".tar", ".tgz")
     signs: ClassVar[tuple[bytes, ...]] = (*SIGNS, b"\0")
 
+    joins: ClassVar[tuple[str, ...]] = ("structures", "native", "residues", "match")
+    folder: ClassVar[str] = STRUCTURES
     honours: ClassVar[frozenset[str]] = OF_IDS - {"structures"} | {"strict"}
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         return is_structure(head) or is_tar(head)
+
+    @classmethod
+    def recognises_folder(cls, path: str) -> bool:
+        return holds_structures(path)
+
+    @classmethod
+    def join(cls, lists: CandidateLists, options: ReadOptions) -> CandidateLists:
+        from rerank.extensions.proteins.natives import with_structures
+
+        return with_structures(lists, options)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         found = read_structures(path)

@@ -20,8 +20,7 @@ import itertools
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -42,9 +41,9 @@ from rerank.extensions.proteins.residue_pairs import (
     superposed,
     with_natives,
 )
-from rerank.metrics.base import Preparation, parse, register
+from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
-from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, saved_counts
+from rerank.metrics.selecting import ItemPairs, MeanJudge, SelectingMetric, Selection, saved_counts
 
 LIMIT = 3.6  # Å; packed residues are 3.8 apart and more
 # Å; CA atoms of neighbours are 3.8 apart over a trans peptide bond, 2.9 over a cis bond
@@ -156,6 +155,14 @@ class StructureMetric(SelectingMetric):
     search: ClassVar[bool] = True
     digits: ClassVar[int] = 2
     absent: ClassVar[str] = "0"
+    in_parallel = True
+    of_pairs = True
+
+    @classmethod
+    def pairs_of(cls, lists: CandidateLists, metrics: Sequence[StructureMetric]) -> ItemPairs:
+        from rerank.extensions.proteins.consensus import ModelPairs
+
+        return ModelPairs(lists, metrics)
 
     @abstractmethod
     def values(self, counts: Floats) -> Floats:
@@ -172,6 +179,9 @@ class StructureMetric(SelectingMetric):
         counts = _superposed(lists, self.search)
         _note_doubts(lists, counts, self.search)
         return np.where(counts[:, LENGTH] > 0, self.values(counts), np.nan)
+
+    def kept_counts(self, preparation: Preparation) -> dict[str, Floats]:
+        return {SUPERPOSITIONS: preparation.shared(_counted)} if self.search else {}
 
     def formula(self) -> list[str]:
         """Return what the signature states of how it is computed."""
@@ -318,19 +328,6 @@ class Coverage(StructureMetric):
 
     def values(self, counts: Floats) -> Floats:
         return counts[:, MATCHED] / np.maximum(counts[:, LENGTH], 1.0)
-
-
-def with_superpositions(lists: CandidateLists, metrics: Iterable[str]) -> CandidateLists:
-    """Return the same lists with the counts that metrics of structures need, if ``metrics`` name some.
-
-    Metrics of the lists then do not search again.
-
-    Raises ConfigError if a metric is unknown. Raises DataError if the lists have no structures.
-    """
-    preparation = Preparation(lists, metrics=[parse(name) for name in metrics])
-    if not _searches(preparation):
-        return lists
-    return replace(lists, counts={**lists.counts, SUPERPOSITIONS: preparation.shared(_counted)})
 
 
 def _counted(preparation: Preparation) -> Floats:

@@ -15,9 +15,9 @@ from rerank.data.lists import CandidateLists
 from rerank.models.base import Arrays, Model, multiplied
 
 if TYPE_CHECKING:
-    from rerank.extensions.transductive.adaptation import Adaptation
     from rerank.extensions.transductive.cache import RankerCache
     from rerank.extensions.transductive.cache_entries import By
+    from rerank.models.adaptation import Adaptation
 
 Advance = Callable[[int], None]
 

@@ -17,7 +17,7 @@ from rerank.core.workers import parallel
 from rerank.core.workers.pool import Note, capture_warnings
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
-from rerank.extensions.transductive.adaptation import Adaptation, ListRow, joined, tau_b
+from rerank.extensions.transductive.adaptation import joined, tau_b
 from rerank.extensions.transductive.adapter import (
     METHOD,
     Adapted,
@@ -37,6 +37,7 @@ from rerank.extensions.transductive.lists import (
     labelled_of,
     single,
 )
+from rerank.models.adaptation import Adaptation, ListRow
 from rerank.models.base import MODELS, ORACLE, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model

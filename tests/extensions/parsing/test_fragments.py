@@ -11,7 +11,7 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.fragments import heaviest_fragments, search
 from rerank.extensions.parsing.tree_kernels import TreeFunction
-from rerank.extensions.parsing.tree_sets import TreeSet
+from rerank.similarity.tree_sets import TreeSet
 
 SETTINGS = [
     {"name": "st"},

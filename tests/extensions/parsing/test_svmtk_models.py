@@ -12,8 +12,9 @@ from reference.svmtk_scores import of_items, of_pairs
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
+from rerank.extensions.parsing.svmtk.exchange import import_svmtk
 from rerank.models.base import load_model
-from rerank.models.exchange import export_weights, import_svmtk, import_weights
+from rerank.models.exchange import export_weights, import_weights
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
 from rerank.similarity.expression import ItemKernel

@@ -11,9 +11,9 @@ from reference import tree_kernels, trees
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.extensions.parsing import tree_sets
 from rerank.extensions.parsing.tree_kernels import TreeFunction
-from rerank.extensions.parsing.tree_sets import TreeSet
+from rerank.similarity import tree_sets
+from rerank.similarity.tree_sets import TreeSet
 
 NAMES = ["st", "sst", "sst-leaves", "ptk", "bow"]
 SETTINGS = [

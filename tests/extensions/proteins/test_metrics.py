@@ -13,9 +13,8 @@ from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
 from rerank.extensions.proteins import residue_pairs
-from rerank.extensions.proteins.metrics import with_superpositions
 from rerank.extensions.proteins.residue_pairs import superpositions
-from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.base import keep_statistics, parse, prepare_all
 from rerank.metrics.labelling import label
 
 pytestmark = [
@@ -113,9 +112,9 @@ def test_workers_change_nothing(monkeypatch):
 def test_counts_stay_with_a_set(monkeypatch):
     lists = judged_lists(5, sizes=(3, 4, 6))
     kept = label(lists, "GDT-TS")
-    again = with_superpositions(lists, ["WER", "oracle2.TM"]).counts["superposition"]
+    again = keep_statistics(lists, ["WER", "oracle2.TM"]).counts["superposition"]
     assert np.array_equal(again, kept.counts["superposition"], equal_nan=True)
-    assert with_superpositions(lists, ["WER", "RMSD"]) is lists
+    assert keep_statistics(lists, ["WER", "RMSD"]) is lists
     bare = replace(kept, traces=None, natives=None)
     fresh = {name: parse(name).prepare(lists).per_item for name in NAMES}
 

@@ -8,16 +8,9 @@ from small_training import fit
 
 from rerank.core.errors import FitError
 from rerank.data.judge import corpus_value, value_of
-from rerank.extensions.transductive.adaptation import (
-    ALWAYS,
-    NEVER,
-    Adaptation,
-    ListRow,
-    abstained,
-    tau_b,
-    tuned_threshold,
-)
+from rerank.extensions.transductive.adaptation import ALWAYS, NEVER, abstained, tau_b, tuned_threshold
 from rerank.metrics.base import parse
+from rerank.models.adaptation import Adaptation, ListRow
 from rerank.models.base import load_model
 from rerank.models.describe_training import training_lines
 

@@ -9,7 +9,7 @@ import rerank
 from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.tree_kernels import TreeFunction
-from rerank.extensions.parsing.tree_sets import TreeSet
+from rerank.similarity.tree_sets import TreeSet
 
 TREES = [
     "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))",

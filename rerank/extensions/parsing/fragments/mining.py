@@ -15,10 +15,10 @@ from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.fragments.search import Search
 from rerank.extensions.parsing.fragments.spaces import Part, PartialTrees, Space, SubsetTrees, SupportTrees
 from rerank.extensions.parsing.tree_kernels import OnTrees, TreeFunction
-from rerank.extensions.parsing.tree_sets import TreeSet
 from rerank.models.base import Model
 from rerank.models.preference import PreferenceModel
 from rerank.similarity.grammar import Leaf, Product, Sum
+from rerank.similarity.tree_sets import TreeSet
 
 MOST_WORK = 30_000_000  # rows: about ten seconds
 

@@ -28,7 +28,7 @@ from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of, places_of
-from rerank.extensions.parsing.tree_sets import Nodes, TreeSet
+from rerank.similarity.tree_sets import Nodes, TreeSet
 
 Part = list[Any]  # a node of a fragment: its symbol, then a list of its children
 NOISE = 1e-12  # of the sum of magnitudes: a smaller sum is the rounding error of 0

@@ -16,7 +16,7 @@ from rerank.core.types import AnyArray, Floats, Ints
 from rerank.data.judge import label_judge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
-from rerank.extensions.transductive.adaptation import Adaptation, ListRow, taus
+from rerank.extensions.transductive.adaptation import taus
 from rerank.extensions.transductive.adapter import METHOD, packed_json, unpacked_json
 from rerank.extensions.transductive.adapting import AdaptingModel, Advance
 from rerank.extensions.transductive.cache import RankerCache
@@ -37,6 +37,7 @@ from rerank.extensions.transductive.propagation.settings import (
 )
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.ranksvm import RankSVM
+from rerank.models.adaptation import Adaptation, ListRow
 from rerank.models.base import MODELS, ORACLE, Arrays, Model, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel

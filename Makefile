@@ -58,10 +58,11 @@ build: $(VENV)/.dev ## Build the kernels in place
 index: build ## Note where learners, metrics, formats, models and kernels are (rerank/core/index.py)
 	@$(BIN)/python scripts/make_index.py
 
-lint: $(VENV)/.dev ## Run ruff and cython-lint
+lint: build ## Run ruff, cython-lint and scripts/lint_kernels.py
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/cython-lint rerank/native
+	@$(BIN)/python scripts/lint_kernels.py
 
 types: $(VENV)/.dev ## Run mypy
 	@$(BIN)/mypy

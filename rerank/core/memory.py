@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from rerank.core.errors import ConfigError, RerankError
 
 VARIABLE = "RERANK_MEMORY"
 SMALL = 64_000_000  # bytes that are allocated without a question
+PEAK_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes, of getrusage's ru_maxrss
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 _UNKNOWN = 2**63 - 1

@@ -120,12 +120,11 @@ def pack_differing(features: Features, pairs: ListItems) -> tuple[Features, Inde
         return features, pairs.items
     seen = np.zeros(features.n_features, dtype=np.int32)
     first = np.empty(features.n_features)
-    given = (features.indptr, features.indices, features.data)
     sample = np.unique(np.linspace(0, pairs.n_lists - 1, SAMPLE).astype(np.int64))
     kept = 0
     for lists in (sample, np.arange(pairs.n_lists, dtype=np.int64)):
         kept, looked = _blocks.differing_values(
-            *given, lists, pairs.offsets, pairs.items, seen, first, False, None, None, None
+            features.matrix(), lists, pairs.offsets, pairs.items, seen, first, None, None, None
         )
         if kept > WORTH * looked:
             return features, pairs.items
@@ -134,7 +133,7 @@ def pack_differing(features: Features, pairs: ListItems) -> tuple[Features, Inde
     data = None if features.data is None else np.empty(kept)
     everything = np.arange(pairs.n_lists, dtype=np.int64)
     _blocks.differing_values(
-        *given, everything, pairs.offsets, pairs.items, seen, first, True, indptr, indices, data
+        features.matrix(), everything, pairs.offsets, pairs.items, seen, first, indptr, indices, data
     )
     return Sparse(indptr, indices, data, features.n_features), np.arange(len(pairs.items), dtype=np.int64)
 

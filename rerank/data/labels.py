@@ -112,7 +112,7 @@ def _best(lists: CandidateLists, labels: Floats, _: float) -> Floats:
 
 
 def _top(lists: CandidateLists, labels: Floats, percent: float) -> Floats:
-    from rerank.native.data import _pairs
+    from rerank.data.pairs import competition_ranks
 
     judged = np.flatnonzero(~np.isnan(labels))
     of_list = lists.list_index[judged]
@@ -120,8 +120,7 @@ def _top(lists: CandidateLists, labels: Floats, percent: float) -> Floats:
     sizes = np.bincount(of_list, minlength=lists.n_lists)
     sizes = sizes[sizes > 0]
     offsets = offsets_of(sizes)
-    rank = np.empty(len(items), dtype=np.int32)
-    _pairs.competition_ranks(labels[items], offsets, rank)
+    rank = competition_ranks(labels[items], offsets)
     out = np.zeros(len(labels))
     out[items] = 100.0 * (rank - 1.0) < percent * np.repeat(sizes, sizes)
     return out

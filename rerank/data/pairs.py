@@ -214,6 +214,17 @@ class Pairs:
             return self.c + float((h * (wins - self.losses)).sum()) / self.n_pairs
 
 
+def competition_ranks(labels: Floats, offsets: Index) -> Ints:
+    """Return 1 + the number of items of the list with a larger label; labels fall within each list."""
+    new = np.ones(len(labels), dtype=np.bool_)
+    new[1:] = labels[1:] != labels[:-1]
+    new[offsets[:-1]] = True
+    places = np.flatnonzero(new)
+    ranks = np.repeat(places + 1, np.diff(places, append=len(labels)))
+    ranks -= np.repeat(offsets[:-1], np.diff(offsets))
+    return ranks.astype(np.int32)
+
+
 def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | None = None) -> Pairs:
     """Return the pairs of ``lists`` under ``relation``.
 
@@ -234,8 +245,7 @@ def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | N
     labels = np.ascontiguousarray(lists.labels[items])
     present, sizes = np.unique(of_list, return_counts=True)
     offsets = offsets_of(sizes)
-    rank = np.empty(len(items), dtype=np.int32)
-    _pairs.competition_ranks(labels, offsets, rank)
+    rank = competition_ranks(labels, offsets)
     start, stop = relation.ranges(labels, rank, offsets)
     span = stop.astype(np.int64) - start
     has_pair = np.add.reduceat(span, offsets[:-1]) > 0 if len(items) else np.zeros(0, dtype=bool)

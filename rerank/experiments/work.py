@@ -20,6 +20,7 @@ from rerank._version import __version__
 from rerank.core.errors import DataNote, RerankError, os_error
 from rerank.core.files.filesystem import named_lock, sync
 from rerank.core.files.write import atomic_write, staged
+from rerank.core.memory import PEAK_UNIT
 from rerank.core.records import Record
 from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
@@ -368,4 +369,4 @@ def _peak() -> float:
         for line in file:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 2**20

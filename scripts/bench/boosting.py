@@ -21,6 +21,7 @@ from common import arguments
 from rerank.native.learners._boosting_exp import ExpLoss
 from rerank.native.learners._boosting_index import index
 
+from rerank.core.memory import PEAK_UNIT
 from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
@@ -90,7 +91,7 @@ def train(lists: CandidateLists, rounds: int, epsilon: float = 0.0025) -> Traine
 
 def peak() -> int:
     """The most memory so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT >> 20
 
 
 def main() -> None:

@@ -32,6 +32,8 @@ import common
 import numpy as np
 from common import absent, installed
 
+from rerank.core.memory import PEAK_UNIT
+
 SHAPES = ("lists", "items", "samples")
 PEERS = ("json", "orjson", "polars")
 SIZE = 8  # candidates of a list
@@ -178,7 +180,7 @@ def measure(reader: str, shape: str, path: str, repeat: int) -> dict[str, Any]:
     start = time.process_time()
     loaded = load()
     seconds = [time.process_time() - start]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 1e6
     found = digest(loaded)
     del loaded
     for _ in range(repeat - 1):

@@ -27,6 +27,8 @@ from typing import Any
 import numpy as np
 from common import arguments, installed
 
+from rerank.core.memory import PEAK_UNIT
+
 N_FEATURES, IN_LIST, BLOCK = 136, 100, 10_000
 # Learners, and settings that make them short: a step of each kind shows what a fit holds.
 STEPS = {
@@ -96,7 +98,7 @@ def run(command: list[str]) -> tuple[float, float]:
         _, status, usage = os.wait4(pid, 0)
     if status:
         sys.exit(f"{' '.join(command)}: exit status {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e9
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * PEAK_UNIT / 1e9
 
 
 def train(learner: str, data: Path, model: Path, more: list[str]) -> tuple[float, float]:

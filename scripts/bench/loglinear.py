@@ -23,6 +23,7 @@ from common import arguments, cpu_seconds
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
+from rerank.core.memory import PEAK_UNIT
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
@@ -133,7 +134,7 @@ def measure(lists: CandidateLists) -> None:
     assert isinstance(record, MinimumRecord)
     print(f"fit, prior {PRIOR:g}: {ours_took:.1f} s CPU, {record.iterations} steps, objective {value:.3f}")
     print(f"scipy down to it: {taken:.1f} s CPU, {evaluations} evaluations, {taken / ours_took:.1f} x")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 1e9
     print(f"peak memory {peak:.2f} GB, with the peer's copies")
 
 

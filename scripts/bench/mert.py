@@ -30,6 +30,7 @@ from common import arguments
 from tuners import draw
 
 import rerank
+from rerank.core.memory import PEAK_UNIT
 from rerank.core.types import AnyArray, Floats
 from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
@@ -94,12 +95,12 @@ def _value(judge: SelectingJudge, scores: Floats) -> float:
 
 
 # A small process between us and the one that is measured: a child starts with its parent's peak.
-_LAUNCH = """
+_LAUNCH = f"""
 import resource, subprocess, sys
 with open("log", "wb") as log:
     code = subprocess.run(sys.argv[1:], stdout=log, stderr=log).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss * {PEAK_UNIT} / 2**20)
 """
 
 

@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from common import arguments, draw_words
 
+from rerank.core.memory import PEAK_UNIT
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -97,7 +98,7 @@ def measured(command: Sequence[str], stdin: int | None = None) -> tuple[float, i
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: exit code {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * PEAK_UNIT
 
 
 def run(n_lists: int, folder: Path, learners: Sequence[str], dtype: str, base: int) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from common import arguments, cpu_seconds, installed
 from scipy.sparse import csr_array
 
+from rerank.core.memory import PEAK_UNIT
 from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.propagation.harmonic import harmonic
@@ -51,7 +52,7 @@ def made_lists(n: int) -> CandidateLists:
 
 def peak() -> float:
     """Return the peak memory of this process in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 2**20
 
 
 def measure(n: int, kernel: Kernel, k: int) -> None:

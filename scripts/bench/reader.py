@@ -33,6 +33,8 @@ from typing import Any
 import numpy as np
 from common import installed
 
+from rerank.core.memory import PEAK_UNIT
+
 N_FEATURES = 136
 # Threads, options and whether the file is compressed.
 READERS: dict[str, tuple[int, dict[str, Any], bool]] = {
@@ -100,7 +102,7 @@ def measure(load: Callable[[], Any], repeat: int) -> dict[str, list[float] | flo
         wall.append(time.perf_counter() - start[2])
         busiest.append(max(own, cpu[-1] - own))
         if not peak:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 1e6 - before
         del loaded
     return {"cpu": cpu, "wall": wall, "busiest": busiest, "peak": peak}
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rerank.core.memory import PEAK_UNIT
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
@@ -51,7 +52,7 @@ def draw(n_lists: int = 3056, size: int = 50, width: int = 293) -> CandidateList
 def main() -> None:
     data = os.environ.get("RERANK_DATA")
     lists = draw() if data is None else load(Path(data) / "parse-bllip" / "train.gz", "bllip")
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 2**20
     print(f"{lists.source}: {lists!r}, {lists.features.n_values / 1e6:.1f} million values")
     for settings in SETTINGS:
         started = time.process_time()
@@ -59,7 +60,7 @@ def main() -> None:
         seconds = time.process_time() - started
         updates = model.curve[-1]["updates"]
         print(f"{settings}: ten epochs in {seconds:.2f} CPU s, {updates} updates in the last")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 2**20
     print(f"peak memory {held:.0f} MB after loading, {peak:.0f} MB after training")
 
 

@@ -31,6 +31,8 @@ import numpy as np
 from common import arguments, draw_words, installed
 from reader import resident
 
+from rerank.core.memory import PEAK_UNIT
+
 READERS = ("rerank", "pandas", "pandas-pyarrow", "polars")
 MODULES = {"pandas-pyarrow": "pyarrow"}
 PER_LIST = 20
@@ -147,7 +149,7 @@ def measure(load: Callable[[], Arrays], repeat: int) -> dict[str, Any]:
         loaded = load()
         times.append(time.process_time() - start)
         if not peak:
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 1e6 - before
     return {"cpu": min(times), "peak": peak, "values": digest(loaded)}
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from common import arguments, cpu_seconds, installed, need
 
 import rerank
+from rerank.core.memory import PEAK_UNIT
 from rerank.metrics.base import prepare_all
 
 METRICS = {"AP": "map", "nDCG@10": "ndcg_cut_10"}
@@ -41,13 +42,13 @@ found = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut.10"}).evaluate(r
 for name in ("map", "ndcg_cut_10"):
     print(name, sum(one[name] for one in found.values()) / len(found))
 """
-LAUNCH = """
+LAUNCH = f"""
 import os, sys
 out = os.open(os.devnull, os.O_WRONLY)
 moves = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, out, 2)]
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=moves)
 _, status, used = os.wait4(child, 0)
-print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss)
+print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss * {PEAK_UNIT})
 """
 DEPTH = 1000
 
@@ -98,10 +99,10 @@ def process(command: list[str]) -> tuple[float, float]:
     """
     launch = [sys.executable, "-S", "-c", LAUNCH, *command]
     done = subprocess.run(launch, check=True, stdout=subprocess.PIPE, text=True)
-    code, seconds, kilobytes = done.stdout.split()
+    code, seconds, peak = done.stdout.split()
     if int(code):
         raise SystemExit(f"exit status {code}: {' '.join(command)}")
-    return float(seconds), float(kilobytes) / 1000
+    return float(seconds), float(peak) / 1e6
 
 
 def whole_processes(sizes: Iterable[int], folder: Path, times: int) -> None:

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from parses import write_lists
 
+from rerank.core.memory import PEAK_UNIT
+
 PARTS = ("train", "dev", "test")
 
 
@@ -51,7 +53,7 @@ def main() -> None:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         size = sum(path.stat().st_size for path in folder.glob("out/*.store/*")) / 1e6
         print(f"{used.ru_utime:.2f} s of the program, {used.ru_stime:.2f} s of the system (CPU)")
-        print(f"peak memory {used.ru_maxrss / 1024:.0f} MB, stores of {size:.0f} MB")
+        print(f"peak memory {used.ru_maxrss * PEAK_UNIT / 2**20:.0f} MB, stores of {size:.0f} MB")
 
 
 if __name__ == "__main__":

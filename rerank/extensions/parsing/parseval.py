@@ -39,7 +39,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
-from rerank.core.types import AnyArray, Counts, Floats, Index, Ints, Mask, NDArray
+from rerank.core.types import AnyArray, Counts, Floats, Ints, Mask, NDArray
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
@@ -88,7 +88,8 @@ def _counted(lists: CandidateLists, trees: Forest, gold: Forest) -> Ints:
     of_trees, of_gold = _arrays(trees, classes), _arrays(gold, classes)
     largest = int(max(trees.lengths().max(initial=0), gold.lengths().max(initial=0)))
     out = np.empty((lists.n_items, WIDTH), dtype=np.int32)
-    bad = _parseval.count(lists.offsets, *of_trees, *of_gold, len(classes), _parseval.Scratch(largest), out)
+    scratch = _parseval.Scratch(largest)
+    bad = _parseval.count(lists.offsets, of_trees, of_gold, len(classes), scratch, out)
     if bad >= 0:
         i = int(np.searchsorted(lists.offsets, bad, side="right")) - 1
         which = f"parse {bad - int(lists.offsets[i]) + 1} of list {lists.list_id(i)!r}"
@@ -96,8 +97,8 @@ def _counted(lists: CandidateLists, trees: Forest, gold: Forest) -> Ints:
     return out
 
 
-def _arrays(forest: Forest, classes: dict[str, int]) -> tuple[Index, Ints, Ints, Ints, Kinds]:
-    """Offsets, symbols, sizes; for each symbol its class as a label (-1 = no bracket) and its kind as a tag.
+def _arrays(forest: Forest, classes: dict[str, int]) -> _parseval.Trees:
+    """The arrays of a forest, with each symbol's class as a label (-1 = no bracket) and its kind as a tag.
 
     ``classes`` numbers the labels that count as different in both forests.
     """
@@ -109,7 +110,7 @@ def _arrays(forest: Forest, classes: dict[str, int]) -> tuple[Index, Ints, Ints,
         label = _TAIL.sub("", string)
         if string and label not in DELETED:
             of_symbols[symbol] = classes.setdefault(EQUAL.get(label, label), len(classes))
-    return forest.offsets, forest.symbols, forest.sizes, of_symbols, kinds
+    return _parseval.Trees(forest.offsets, forest.symbols, forest.sizes, of_symbols, kinds)
 
 
 class BracketRatio(RatioJudge):

@@ -16,6 +16,8 @@ Clashes are residues closer than a protein's can be, which may inflate GDT.
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -49,7 +51,6 @@ from rerank.metrics.selecting import (
     Selection,
     saved_counts,
 )
-from rerank.native.metrics import _clashes
 
 LIMIT = 3.6  # Å; packed residues are 3.8 apart and more
 # Å; CA atoms of neighbours are 3.8 apart over a trans peptide bond, 2.9 over a cis bond
@@ -68,25 +69,20 @@ def clash_counts(traces: Traces) -> Index:
 
     - ``traces``: Traces (n)
     """
-    longest = int(traces.lengths.max(initial=0))
-    follows = np.zeros(len(traces.keys), dtype=np.uint8)
+    from scipy.spatial import KDTree
+
     codes, number = chain_codes(traces.keys), numbers(traces.keys)
-    follows[1:] = (codes[1:] == codes[:-1]) & (number[1:] - number[:-1] <= 1)
+    follows = (codes[1:] == codes[:-1]) & (number[1:] - number[:-1] <= 1)
+    square = np.square(np.diff(traces.xyz, axis=0)).sum(axis=1)
+    limit, of_neighbours = LIMIT**2 - _ROUNDING, NEIGHBOUR_LIMIT**2 - _ROUNDING
+    surplus = follows & (square >= of_neighbours) & (square < limit)  # pairs that are no clashes
     counts = np.zeros(len(traces), dtype=np.int64)
-    _clashes.clashes(
-        traces.offsets,
-        traces.xyz,
-        follows,
-        LIMIT,
-        LIMIT**2 - _ROUNDING,
-        NEIGHBOUR_LIMIT**2 - _ROUNDING,
-        MOST,
-        np.full(1 << (2 * longest + 1).bit_length(), -1, dtype=np.int32),
-        np.empty(longest, dtype=np.int32),
-        np.empty((longest, 3), dtype=np.int32),
-        counts,
-    )
-    return counts
+    for i, (start, stop) in enumerate(itertools.pairwise(traces.offsets.tolist())):
+        if stop - start > 1:
+            tree = KDTree(traces.xyz[start:stop])
+            pairs = (tree.count_neighbors(tree, math.sqrt(limit)) - (stop - start)) // 2
+            counts[i] = pairs - np.count_nonzero(surplus[start : stop - 1])
+    return np.minimum(counts, MOST)
 
 
 def clash_note(lists: CandidateLists) -> str | None:

@@ -211,7 +211,7 @@ def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> l
         )  # fmt: skip
         models = np.empty((room, 4), dtype=np.int64)
         fault, place, column, rows, n_models, n_atoms, rising, unknown, modres = _pdb.read_atoms(
-            text, NAMES, CODES, *atoms, models
+            text, NAMES, CODES, atoms, models
         )
         if _pdb.FAULTS[fault] != "no room":
             break

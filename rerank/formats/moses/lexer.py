@@ -194,10 +194,7 @@ def scan_piece(piece: Piece, vocabulary: Vocabulary) -> None:
             vocabulary.followers,
             vocabulary.stats,
             state,
-            piece.spans,
-            piece.totals,
-            piece.codes,
-            piece.counts,
+            (piece.spans, piece.totals, piece.codes, piece.counts),
         )
         fault = FAULTS[code]
         if not fault.startswith("no room"):

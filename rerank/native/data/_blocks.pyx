@@ -12,39 +12,31 @@ cdef enum:
 
 
 def differing_values(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
+    Matrix matrix,
     const long long[::1] lists,
     const long long[::1] offsets,
     const long long[::1] items,
     int[::1] seen,
     double[::1] first,
-    bint fill,
     long long[::1] new_indptr,
     int[::1] new_indices,
     double[::1] new_data,
 ):
     """Count, or copy, the values of features that differ between the items of a list.
 
-    A feature does not differ if every item of the list has it with the same value. IN indptr (n_rows + 1),
-    indices, data (n_values; None = all ones); lists, the ones to examine; offsets (n_lists + 1) and items
-    (n_items), the rows of each list. IN/OUT seen (n_features), zeros before and after; first
-    (n_features), scratch. If fill: OUT new_indptr (n_items + 1), new_indices and new_data (as many
-    as counted; new_data None with data), rows in the order of items; lists must then be all of them.
+    A feature does not differ if every item of the list has it with the same value. IN a sparse matrix; lists,
+    the ones to examine; offsets (n_lists + 1) and items (n_items), the rows of each list. IN/OUT seen
+    (n_features), zeros before and after; first (n_features), scratch. OUT new_indptr (n_items + 1),
+    new_indices and new_data (as many as counted; new_data None without data), rows in the order of items, of
+    all lists; or None: they are counted.
     Return the number of differing values, and of values examined.
     """
     cdef Py_ssize_t at_list
-    cdef long long i
-    cdef long long item
-    cdef long long at
-    cdef long long row
-    cdef long long kept = 0
-    cdef long long looked = 0
-    cdef int n
-    cdef int f
+    cdef long long i, item, at, row, kept = 0, looked = 0
+    cdef int n, f
     cdef double value
-    cdef bint ones = data is None
+    cdef const Rows* X = &matrix.rows
+    cdef bint ones = X.data == NULL, fill = new_indptr is not None
     with nogil:
         if fill:
             new_indptr[0] = 0
@@ -53,9 +45,9 @@ def differing_values(
             n = <int> (offsets[i + 1] - offsets[i])
             for item in range(offsets[i], offsets[i + 1]):
                 row = items[item]
-                for at in range(indptr[row], indptr[row + 1]):
-                    f = indices[at]
-                    value = 1.0 if ones else data[at]
+                for at in range(X.indptr[row], X.indptr[row + 1]):
+                    f = X.indices[at]
+                    value = 1.0 if ones else X.data[at]
                     if seen[f] == 0:
                         first[f] = value
                         seen[f] = 1
@@ -63,20 +55,20 @@ def differing_values(
                         seen[f] += 1
             for item in range(offsets[i], offsets[i + 1]):
                 row = items[item]
-                for at in range(indptr[row], indptr[row + 1]):
-                    if seen[indices[at]] != n:
+                for at in range(X.indptr[row], X.indptr[row + 1]):
+                    if seen[X.indices[at]] != n:
                         if fill:
-                            new_indices[kept] = indices[at]
+                            new_indices[kept] = X.indices[at]
                             if not ones:
-                                new_data[kept] = data[at]
+                                new_data[kept] = X.data[at]
                         kept += 1
-                looked += indptr[row + 1] - indptr[row]
+                looked += X.indptr[row + 1] - X.indptr[row]
                 if fill:
                     new_indptr[item + 1] = kept
             for item in range(offsets[i], offsets[i + 1]):
                 row = items[item]
-                for at in range(indptr[row], indptr[row + 1]):
-                    seen[indices[at]] = 0
+                for at in range(X.indptr[row], X.indptr[row + 1]):
+                    seen[X.indices[at]] = 0
     return kept, looked
 
 
@@ -116,8 +108,7 @@ cdef inline bint number_row(
     """OUT entry: the numbers of the n values of a row. Return whether there was room for them."""
     cdef double x = 1.0
     cdef long long at
-    cdef int e
-    cdef int f
+    cdef int e, f
     cdef bint new
     if to.n_entries + n > min(to.room, MOST):
         return False
@@ -164,8 +155,7 @@ def number_by_list(Matrix matrix, const long long[::1] offsets, const long long[
     Return the largest number of entries of a list, or -1 if there is no room or a list has too many.
     """
     cdef const Rows* X = &matrix.rows
-    cdef unsigned short[::1] entry = numbers.entry
-    cdef unsigned short[::1] place = numbers.place
+    cdef unsigned short[::1] entry = numbers.entry, place = numbers.place
     cdef double[::1] values = numbers.values
     cdef long long[:, ::1] bounds = numbers.bounds
     cdef int[::1] features = numbers.features
@@ -176,10 +166,7 @@ def number_by_list(Matrix matrix, const long long[::1] offsets, const long long[
     cdef bint by_value = values is not None
     cdef Numbering to
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long at
-    cdef long long n
-    cdef long long most = 0
+    cdef long long j, at, n, most = 0
     cdef bint fits
     to.place = &place[0] if by_value else NULL
     to.values = &values[0] if by_value else NULL

@@ -74,9 +74,7 @@ cdef inline bytes_at read_symbol(
     A string of fewer than 8 bytes is found from one load: most were seen recently and need no hashing.
     """
     cdef bytes_at start = p
-    cdef word part = 0
-    cdef word stops
-    cdef word key
+    cdef word part = 0, stops, key
     cdef Py_ssize_t length
     cdef int slot
     if BY_EIGHT and symbols.limit - p >= 8:

@@ -65,8 +65,7 @@ cdef void read_columns(const Rows* X, const long long* items, int k, Columns* to
     """OUT to: the columns of the rows ``items`` (k)."""
     cdef long long at
     cdef Py_ssize_t m
-    cdef int j
-    cdef int e
+    cdef int j, e
     to.n = 0
     for j in range(k):
         for at in range(X.indptr[items[j]], X.indptr[items[j] + 1]):
@@ -89,9 +88,7 @@ cdef void read_columns(const Rows* X, const long long* items, int k, Columns* to
 cdef double majority(const double* value, long long n, int k) noexcept nogil:
     """Return the value that more than half of k items have, of which n have ``value``, others 0; else 0."""
     cdef double found = 0.0
-    cdef long long lead = 0
-    cdef long long count = 0
-    cdef long long at
+    cdef long long lead = 0, count = 0, at
     if 2 * n <= k:
         return 0.0
     for at in range(n):
@@ -107,8 +104,7 @@ cdef long long relative(
     const int* item, const double* value, long long n, int k, double base, int* to_item, double* to_value
 ) noexcept nogil:
     """OUT to_item, to_value: what differs from ``base`` in a column of k items; return how many."""
-    cdef long long at = 0
-    cdef long long filled = 0
+    cdef long long at = 0, filled = 0
     cdef int j
     if base == 0.0:
         memcpy(to_item, item, n * sizeof(int))
@@ -129,8 +125,7 @@ cdef long long relative(
 
 
 cdef inline uint64_t hash_column(const int* item, const double* value, long long n) noexcept nogil:
-    cdef uint64_t h = 0x1E3779B97F4A7C15ULL
-    cdef uint64_t bits
+    cdef uint64_t h = 0x1E3779B97F4A7C15ULL, bits
     cdef long long at
     for at in range(n):
         memcpy(&bits, value + at, sizeof(double))
@@ -144,8 +139,7 @@ cdef int bundle_of(Columns* to, long long n) noexcept nogil:
     cdef long long first = to.bounds[to.n_bundles]
     cdef long long mask = to.n_slots - 1
     cdef long long slot = <long long> (hash_column(to.bundle_item + first, to.bundle_value + first, n) & mask)
-    cdef long long at
-    cdef long long start
+    cdef long long at, start
     cdef int b
     while to.table[slot] >= 0:
         b = to.table[slot]
@@ -169,8 +163,7 @@ cdef int bundle_of(Columns* to, long long n) noexcept nogil:
 
 cdef void bundle_columns(Columns* to, int k) noexcept nogil:
     """OUT the bundles of the columns of a list of k items."""
-    cdef long long first
-    cdef long long n
+    cdef long long first, n
     cdef int e
     to.n_bundles = 0
     to.bounds[0] = 0
@@ -194,10 +187,7 @@ cdef void sort_bundles(Columns* to) noexcept nogil:
 
     Loops over the members of bundles of equal size, one after the other, are predicted well.
     """
-    cdef int at = 0
-    cdef int here
-    cdef int b
-    cdef int e
+    cdef int at = 0, here, b, e
     memset(to.size, 0, to.n_bundles * sizeof(int))
     memset(to.tally, 0, (to.n + 1) * sizeof(int))
     for e in range(to.n):
@@ -222,8 +212,7 @@ cdef void sort_bundles(Columns* to) noexcept nogil:
 cdef void write_members(const Columns* to, long long* indptr, int* members) noexcept nogil:
     """OUT indptr (n_bundles + 1), whose first value is given, and the features of each bundle."""
     cdef long long first = indptr[0]
-    cdef int e
-    cdef int b
+    cdef int e, b
     memset(indptr + 1, 0, to.n_bundles * sizeof(long long))
     for e in range(to.n):
         b = to.place_bundle[e]
@@ -243,11 +232,8 @@ cdef void write_members(const Columns* to, long long* indptr, int* members) noex
 cdef void write_rows(const Columns* to, int k, long long* indptr, int* indices, double* data) noexcept nogil:
     """OUT indptr (k + 1), whose first value is given, indices and data: the rows of a list of k items."""
     cdef long long first = indptr[0]
-    cdef long long at
-    cdef long long here
-    cdef int j
-    cdef int b
-    cdef int r
+    cdef long long at, here
+    cdef int j, b, r
     memset(indptr + 1, 0, k * sizeof(long long))
     for at in range(to.bounds[to.n_bundles]):
         j = to.bundle_item[at]
@@ -273,8 +259,7 @@ cdef class Scratch:
 
     def __init__(self, Matrix matrix, const long long[::1] offsets, const long long[::1] items):
         cdef const Rows* X = &matrix.rows
-        cdef long long n
-        cdef long long most = 1
+        cdef long long n, most = 1
         cdef Py_ssize_t i
         cdef long long j
         for i in range(offsets.shape[0] - 1):
@@ -313,8 +298,7 @@ def bundle(Matrix matrix, const long long[::1] offsets, const long long[::1] ite
     bundles of a list counted from 0. Return the number of bundles, of members and of values.
     """
     cdef const Rows* X = &matrix.rows
-    cdef long long[::1] starts = out.starts
-    cdef long long[::1] member_indptr = out.member_indptr
+    cdef long long[::1] starts = out.starts, member_indptr = out.member_indptr
     cdef int[::1] members = out.members
     cdef long long[::1] indptr = out.indptr
     cdef int[::1] indices = out.indices

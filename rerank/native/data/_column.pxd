@@ -21,8 +21,7 @@ cdef inline Py_ssize_t order_column(
     Equal values keep the order of the rows. Both have 2 * room entries, room >= stop - start, of which the
     second half is scratch. Returns how many values there are.
     """
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t r
+    cdef Py_ssize_t n = 0, r
     for r in range(start, stop):
         if X[r, j] == X[r, j]:
             keys[n] = X[r, j]

@@ -51,8 +51,7 @@ cdef inline unsigned char* put_number(unsigned char* out, double value) except N
     """
     cdef double size = fabs(value)
     cdef double whole
-    cdef unsigned long long digits
-    cdef unsigned long long unit = 1
+    cdef unsigned long long digits, unit = 1
     cdef int places
     if size < 1e15:
         for places in range(10):

@@ -8,11 +8,8 @@ cdef enum:
 
 cdef inline bint add_exactly(double* partials, int* n, double x) noexcept nogil:
     """Add x to a sum kept as partials that do not overlap (Shewchuk, 1997); False if it is too large."""
-    cdef int kept = 0
-    cdef int k
-    cdef double y
-    cdef double high
-    cdef double low
+    cdef int kept = 0, k
+    cdef double y, high, low
     for k in range(n[0]):
         y = partials[k]
         if fabs(x) < fabs(y):
@@ -34,10 +31,7 @@ cdef inline bint add_exactly(double* partials, int* n, double x) noexcept nogil:
 
 cdef inline double sum_of(const double* partials, int n) noexcept nogil:
     """The partials' sum, rounded once, as math.fsum does it."""
-    cdef double high = 0.0
-    cdef double low = 0.0
-    cdef double x
-    cdef double y
+    cdef double high = 0.0, low = 0.0, x, y
     if n == 0:
         return 0.0
     n -= 1

@@ -28,10 +28,8 @@ cdef void _last_range(
 ) noexcept nogil:
     """OUT cost[i], start[i] for low <= i <= high: the last range begins in first..last."""
     cdef Py_ssize_t middle = (low + high) // 2
-    cdef Py_ssize_t at = first
-    cdef Py_ssize_t s
-    cdef double least = INFINITY
-    cdef double here
+    cdef Py_ssize_t at = first, s
+    cdef double least = INFINITY, here
     if low > high:
         return
     for s in range(first, min(last, middle - 1) + 1):
@@ -84,11 +82,7 @@ def nearest_means(
     SCRATCH sums (3, longest + 1), costs (2, longest + 1), starts (k, longest + 1). OUT levels (n).
     """
     cdef Py_ssize_t k = starts.shape[0]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t n
-    cdef Py_ssize_t c
-    cdef Py_ssize_t at
-    cdef Py_ssize_t end
+    cdef Py_ssize_t i, n, c, at, end
     cdef long long begin
     with nogil:
         for i in range(offsets.shape[0] - 1):

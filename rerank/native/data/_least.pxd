@@ -10,8 +10,7 @@ cdef inline double least_of_few(
     const double* h, Py_ssize_t m, Py_ssize_t* first, double* after
 ) noexcept nogil:
     """Do what ``least_of`` does, faster for a few numbers."""
-    cdef double[4] least
-    cdef double[4] others
+    cdef double[4] least, others
     cdef double larger
     cdef Py_ssize_t at = 0
     cdef int k
@@ -47,16 +46,8 @@ cdef inline double least_of(const double* h, Py_ssize_t m, Py_ssize_t* first, do
 
     The least of each block is found without a branch on values, and only one block is searched.
     """
-    cdef double least = INFINITY
-    cdef double others = INFINITY
-    cdef double a
-    cdef double b
-    cdef double c
-    cdef double d
-    cdef Py_ssize_t start = 0
-    cdef Py_ssize_t block = 0
-    cdef Py_ssize_t end
-    cdef Py_ssize_t at
+    cdef double least = INFINITY, others = INFINITY, a, b, c, d
+    cdef Py_ssize_t start = 0, block = 0, end, at
     if m <= BLOCK:
         return least_of_few(h, m, first, after)
     while start < m:

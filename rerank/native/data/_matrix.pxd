@@ -91,8 +91,7 @@ cdef inline double mixed_head(
     cdef const unsigned short* entry = X.local.entry
     cdef const double* data = X.data if entry == NULL else X.local.data
     cdef Py_ssize_t m
-    cdef double weight
-    cdef double total = 0.0
+    cdef double weight, total = 0.0
     for m in range(X.width):
         while at < last and X.indices[at] < X.columns[m]:
             weight = w[X.indices[at]] if entry == NULL else w[entry[at]]
@@ -144,8 +143,7 @@ cdef inline void dense_dots(
 cdef inline void sparse_dots(
     const Rows* X, const long long* items, long long first, Py_ssize_t k, const double* w, double* out
 ) noexcept nogil:
-    cdef long long[4] begin
-    cdef long long[4] end
+    cdef long long[4] begin, end
     cdef long long row
     cdef Py_ssize_t j = 0
     cdef int r
@@ -317,8 +315,7 @@ cdef inline void apply(
     """INOUT w += change, drift += t * change, for a change by rows of list i; the change is cleared."""
     cdef double* total = change.sum
     cdef const int* touched = change.touched
-    cdef long long n = change.n
-    cdef long long at
+    cdef long long n = change.n, at
     cdef int f
     if X.local.entry != NULL:
         touched = X.local.features + X.local.bounds[i]
@@ -349,8 +346,7 @@ cdef inline void dense_subtract(const real* x, const real* y, Py_ssize_t d, doub
 
 cdef inline void subtract(const Rows* X, long long i, long long j, Step* step) noexcept nogil:
     """OUT step: row i less row j."""
-    cdef Py_ssize_t d = X.width
-    cdef Py_ssize_t m
+    cdef Py_ssize_t d = X.width, m
     if X.layout == DENSE:
         dense_subtract(X.dense + i * d, X.dense + j * d, d, step.value)
     elif X.layout == SINGLE:

@@ -49,8 +49,7 @@ cdef class Matrix:
     def number_by_list(self, numbers):
         """Take the ``ListNumbers`` that _blocks.number_by_list has filled."""
         cdef Local* to = &self.rows.local
-        cdef const unsigned short[::1] entry = numbers.entry
-        cdef const unsigned short[::1] place = numbers.place
+        cdef const unsigned short[::1] entry = numbers.entry, place = numbers.place
         cdef const double[::1] values = numbers.values
         cdef const long long[:, ::1] bounds = numbers.bounds
         cdef const int[::1] features = numbers.features
@@ -73,9 +72,7 @@ cdef class Sum:
     def __init__(self, Matrix matrix, const long long[::1] offsets, const long long[::1] items):
         cdef const Rows* X = &matrix.rows
         cdef Py_ssize_t i
-        cdef long long j
-        cdef long long n
-        cdef long long most = 0
+        cdef long long j, n, most = 0
         if X.indptr != NULL:
             for i in range(offsets.shape[0] - 1):
                 n = X.width * (offsets[i + 1] - offsets[i])
@@ -138,10 +135,8 @@ def merge_rows(Matrix matrix, const long long[::1] indptr, int[::1] indices, dou
     IN indptr (n_items + 1) of the merged rows; OUT indices, data (indptr[n_items]).
     """
     cdef const Rows* X = &matrix.rows
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long at
-    cdef long long to
+    cdef Py_ssize_t i, m
+    cdef long long at, to
     with nogil:
         for i in range(X.n_items):
             m = 0
@@ -167,8 +162,7 @@ def kept_bounds(
     IN indptr (n_items + 1), indices (n_values); places (n_features), -1 for columns that are dropped.
     """
     cdef Py_ssize_t i
-    cdef long long at
-    cdef long long n = 0
+    cdef long long at, n = 0
     with nogil:
         bounds[0] = 0
         for i in range(indptr.shape[0] - 1):
@@ -184,8 +178,7 @@ def keep_values(
 
     IN indices (n_values); data (n_values), or None, which leaves values as they are; places (n_features).
     """
-    cdef long long at
-    cdef long long to = 0
+    cdef long long at, to = 0
     with nogil:
         for at in range(indices.shape[0]):
             if places[indices[at]] >= 0:
@@ -201,9 +194,7 @@ def row_with_column(const long long[::1] indptr, const int[::1] indices, int col
     IN indptr (n_items + 1), indices (n_values), rising within rows.
     """
     cdef Py_ssize_t i
-    cdef long long low
-    cdef long long high
-    cdef long long middle
+    cdef long long low, high, middle
     with nogil:
         for i in range(indptr.shape[0] - 1):
             low = indptr[i]
@@ -228,10 +219,8 @@ def csr_fault(const long long[::1] indptr, const int[::1] indices, long long n_f
     IN indptr (n_items + 1), rising and within indices; indices (n_values).
     """
     cdef Py_ssize_t n = indptr.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t fault = -1
-    cdef long long at
-    cdef long long last
+    cdef Py_ssize_t i, fault = -1
+    cdef long long at, last
     with nogil:
         for i in range(n):
             last = -1
@@ -251,12 +240,8 @@ def value_fault(const real[::1] values, bint nan_allowed):
     IN values (n). A value times zero is zero unless it is infinite or NaN.
     """
     cdef Py_ssize_t n = values.shape[0]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t block
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t fault = -1
-    cdef bint any_nan = False
-    cdef bint odd
+    cdef Py_ssize_t i, block, stop, fault = -1
+    cdef bint any_nan = False, odd
     with nogil:
         block = 0
         while block < n and fault < 0:

@@ -55,12 +55,7 @@ cdef inline void put(const Sorted* s, Py_ssize_t to, Py_ssize_t at) noexcept nog
 
 cdef inline void merge(const Sorted* s, Py_ssize_t width, Py_ssize_t n) noexcept nogil:
     """Sort n items that are in order within runs of ``width``."""
-    cdef Py_ssize_t start
-    cdef Py_ssize_t middle
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef Py_ssize_t to
+    cdef Py_ssize_t start, middle, stop, a, b, to
     while width < n:
         start = 0
         while start < n:
@@ -83,8 +78,7 @@ cdef inline void merge(const Sorted* s, Py_ssize_t width, Py_ssize_t n) noexcept
 
 
 cdef inline void insert_down(double* key, long long* item, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     cdef double k
     cdef long long x
     for i in range(1, n):

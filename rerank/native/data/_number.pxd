@@ -135,15 +135,9 @@ cdef inline const unsigned char* short_number_below(
 ) noexcept nogil:
     """``short_number`` that ends at any byte below ``limit``, a constant of at most "-"."""
     cdef bint negative = p[0] == c'-'
-    cdef u64 head
-    cdef u64 tail
-    cdef u64 ends
-    cdef u64 dots
+    cdef u64 head, tail, ends, dots
     cdef u64 limits = <u64>0x0101010101010101 * limit
-    cdef int length
-    cdef int place
-    cdef int count
-    cdef int half
+    cdef int length, place, count, half
     cdef bint dotted
     cdef double number
     head = load_text(p)
@@ -204,11 +198,7 @@ cdef inline const unsigned char* short_number(const unsigned char* p, double* va
 cdef inline double eisel_lemire(u64 w, long long q) noexcept nogil:
     """w * 10^q rounded to the nearest float, w not 0, -342 <= q <= 308."""
     cdef int shift = leading_zeros(w)
-    cdef u64 low
-    cdef u64 high
-    cdef u64 more_low
-    cdef u64 more_high
-    cdef u64 mantissa
+    cdef u64 low, high, more_low, more_high, mantissa
     cdef int upper
     cdef long long power
     cdef Py_ssize_t at = 2 * (q + 342)
@@ -278,16 +268,14 @@ cdef inline double exact(u64 w, long long q, const unsigned char* p) noexcept no
 
     It is the float of its first 19 digits or the one above: the side of their middle on which it is decides.
     """
-    cdef Whole text
-    cdef Whole middle
+    cdef Whole text, middle
     cdef u64 bits
     cdef int n = 0
     cdef int known = 0  # digits of w
     cdef u64 left = w
     cdef bint more = False
     cdef double below
-    cdef int power
-    cdef int i
+    cdef int power, i
     while left:
         left //= 10
         known += 1
@@ -350,15 +338,10 @@ cdef inline const unsigned char* long_number(const unsigned char* p, double* val
     cdef bint negative = p[0] == c'-'
     cdef const unsigned char* start
     cdef const unsigned char* mark
-    cdef u64 w = 0
-    cdef u64 word
+    cdef u64 w = 0, word
     cdef int kept = 0
-    cdef bint any_digit = False
-    cdef bint longer = False
-    cdef bint fraction = False
-    cdef bint minus
-    cdef long long q = 0
-    cdef long long exponent = 0
+    cdef bint any_digit = False, longer = False, fraction = False, minus
+    cdef long long q = 0, exponent = 0
     if negative or p[0] == c'+':
         p += 1
     start = p

@@ -9,8 +9,7 @@ from rerank.native.data._number cimport POWERS, number
 
 def _power(q):
     """5^q scaled by a power of two into [2^127, 2^128), an int."""
-    cdef object five
-    cdef object reciprocal
+    cdef object five, reciprocal
     if q >= 0:
         five = 5**q
         shift = five.bit_length() - 128

@@ -72,8 +72,7 @@ cdef inline long long number_separated(
 ) noexcept nogil:
     """Write the numbers of a text's words and of punctuation at one of their ends; return how many."""
     cdef long long n_tokens = 0
-    cdef bytes_at start
-    cdef bytes_at cut
+    cdef bytes_at start, cut
     while True:
         start = next_token(&p, end, limit)
         if start == NULL:
@@ -95,10 +94,7 @@ cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil
     """Return the character at p, as Python decodes UTF-8: an invalid byte is U+DC00 + byte."""
     cdef int c = p[0]
     cdef int low = 0x80  # bounds of the second byte: no surrogates, nothing overlong or beyond U+10FFFF
-    cdef int high = 0xBF
-    cdef int more
-    cdef int value
-    cdef int i
+    cdef int high = 0xBF, more, value, i
     length[0] = 1
     if c < 0x80:
         return c
@@ -150,10 +146,7 @@ cdef inline long long number_characters(
 ) noexcept nogil:
     """Write the numbers of a text's characters; return how many there are."""
     cdef long long n_characters = 0
-    cdef int blank = 1
-    cdef int length = 0
-    cdef int point
-    cdef int i
+    cdef int blank = 1, length = 0, point, i
     cdef word part = 0
     cdef unsigned char eight[8]
     cdef word* slots = to.known.slots
@@ -227,13 +220,8 @@ def number(
     numbers.least = ASCII if characters else 0
     cdef const Sides* s = &texts.sides
     cdef Ids* to = &numbers.here
-    cdef Py_ssize_t i
-    cdef Py_ssize_t k
-    cdef Py_ssize_t k0 = first * s.n_references
-    cdef long long j
-    cdef long long room
-    cdef long long here = 0
-    cdef long long there = 0
+    cdef Py_ssize_t i, k, k0 = first * s.n_references
+    cdef long long j, room, here = 0, there = 0
     cdef Numbering numbering
     if not characters:
         room = texts.reference_bytes[first:stop].max()

@@ -17,8 +17,7 @@ def rises(
     """
     cdef Py_ssize_t i
     cdef long long k
-    cdef double lowest
-    cdef double lowest_before
+    cdef double lowest, lowest_before
     cdef double inf = float("inf")
     with nogil:
         for i in range(offsets.shape[0] - 1):

@@ -1,26 +1,8 @@
-"""Which items of a list must beat which: ranks, and the ranges that a pair relation allows.
+"""Which items of a list must beat which: the ranges that a pair relation allows.
 
 Items are in the order of decreasing labels within their list, so every relation of the package is a
 range [start, stop) of later positions for each item.
 """
-
-
-def competition_ranks(const double[::1] labels, const long long[::1] offsets, int[::1] rank):
-    """OUT rank[i] = 1 + number of items of the list with a larger label.
-
-    IN labels (n), decreasing within each list; offsets (n_lists + 1). OUT rank (n).
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long at
-    with nogil:
-        for i in range(n_lists):
-            rank[offsets[i]] = 1
-            for at in range(offsets[i] + 1, offsets[i + 1]):
-                if labels[at] == labels[at - 1]:
-                    rank[at] = rank[at - 1]
-                else:
-                    rank[at] = <int> (at - offsets[i]) + 1
 
 
 def first_beyond(
@@ -33,8 +15,7 @@ def first_beyond(
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t i
-    cdef long long at
-    cdef long long ahead
+    cdef long long at, ahead
     with nogil:
         for i in range(n_lists):
             ahead = offsets[i]

@@ -27,10 +27,7 @@ cdef inline void dense_dot4(
 ) noexcept nogil:
     """OUT out (4). Four independent chains of additions, each in the order of the features."""
     cdef Py_ssize_t m
-    cdef double total0 = 0.0
-    cdef double total1 = 0.0
-    cdef double total2 = 0.0
-    cdef double total3 = 0.0
+    cdef double total0 = 0.0, total1 = 0.0, total2 = 0.0, total3 = 0.0
     for m in range(d):
         total0 += x0[m] * w[m]
         total1 += x1[m] * w[m]

@@ -42,8 +42,7 @@ cdef Py_ssize_t fit_rows(
     work (4, n_features): low, high, count, sum.
     """
     cdef Py_ssize_t d = X.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     cdef double x
     for j in range(d):
         work[0, j] = INFINITY
@@ -94,8 +93,7 @@ cdef void apply_rows(
 ) noexcept nogil:
     """OUT rows start..stop of out. Adding 0.0 makes -0.0 a 0.0."""
     cdef Py_ssize_t d = X.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     if shifts:
         for i in range(start, stop):
             for j in range(d):
@@ -150,8 +148,7 @@ def dense_lists(
 
     IN X, offsets (n_lists + 1); SCRATCH work (6, n_features).
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t fault = -1
+    cdef Py_ssize_t i, fault = -1
     with nogil:
         for i in range(offsets.shape[0] - 1):
             fault = fit_rows(
@@ -183,10 +180,7 @@ cdef Py_ssize_t fit_entries(
     cdef long long first = indptr[start]
     cdef long long last = indptr[stop]
     cdef Py_ssize_t j
-    cdef double rows = stop - start
-    cdef double x
-    cdef double mean
-    cdef double width
+    cdef double rows = stop - start, x, mean, width
     for at in range(first, last):
         j = indices[at]
         work[0, j] = INFINITY
@@ -294,10 +288,7 @@ def csr_lists(
 
     IN indptr, indices, data, offsets (n_lists + 1); SCRATCH divisor (n_features), work (5, n_features).
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t start
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t fault = -1
+    cdef Py_ssize_t i, start, stop, fault = -1
     with nogil:
         for i in range(offsets.shape[0] - 1):
             start = offsets[i]
@@ -320,13 +311,7 @@ def dense_list_ranks(
     become 0.
     """
     cdef Py_ssize_t d = X.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t r
-    cdef Py_ssize_t n
-    cdef Py_ssize_t first
-    cdef Py_ssize_t last
-    cdef Py_ssize_t t
+    cdef Py_ssize_t i, j, r, n, first, last, t
     cdef double rank
     cdef Py_ssize_t longest = np.diff(offsets).max(initial=1)
     cdef double[:, ::1] keys = np.empty((2, longest))

@@ -26,16 +26,12 @@ cdef void fill(
     """
     cdef Py_ssize_t m = a.shape[0]
     cdef Py_ssize_t n = b.shape[0]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef int diagonal
-    cdef int value
-    cdef int opened
+    cdef Py_ssize_t i, j
+    cdef int diagonal, value, opened
     cdef int across  # the best score that ends with a letter of b alone
     cdef unsigned char step
     cdef int best = LOWEST
-    cdef Py_ssize_t at_i = m
-    cdef Py_ssize_t at_j = n
+    cdef Py_ssize_t at_i = m, at_j = n
     cdef const signed char* row
     for j in range(n + 1):
         rows[1, j] = LOWEST

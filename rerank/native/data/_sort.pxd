@@ -19,8 +19,7 @@ cdef enum:
 
 cdef inline void insertion_argsort(const double* z, int* order, int k) noexcept nogil:
     """OUT order: positions 0..k-1 by increasing z."""
-    cdef int i
-    cdef int at
+    cdef int i, at
     cdef double value
     for i in range(k):
         value = z[i]
@@ -35,9 +34,7 @@ cdef inline void counting_pass(
     const word* source, word* target, int k, int shift, int bits, int* counts
 ) noexcept nogil:
     """Stable counting sort of words by `bits` bits from `shift` up."""
-    cdef int i
-    cdef int total = 0
-    cdef int here
+    cdef int i, total = 0, here
     cdef int n_buckets = 1 << bits
     cdef word mask = n_buckets - 1
     memset(counts, 0, n_buckets * sizeof(int))
@@ -56,10 +53,7 @@ cdef inline void counting_pass(
 cdef inline void full_argsort(const double* z, int* order, int k, word* scratch, int* counts) noexcept nogil:
     """OUT order by increasing z, sorting every bit; scratch holds 2 k words, counts BUCKETS ints."""
     cdef word* keys = scratch
-    cdef int i
-    cdef int digit
-    cdef int here
-    cdef int total
+    cdef int i, digit, here, total
     cdef word bits
     cdef double value
     cdef int* source = <int*> (scratch + k)
@@ -97,15 +91,9 @@ cdef inline void argsort(const double* z, int* order, int k, word* scratch, int*
 
     IN z (k), finite; scratch 2 k words, counts BUCKETS ints.
     """
-    cdef int i
-    cdef int at
-    cdef int moved = 0
-    cdef int item
+    cdef int i, at, moved = 0, item
     cdef int bits = 8 if k < 2048 else 11
-    cdef double low
-    cdef double high
-    cdef double scale
-    cdef double value
+    cdef double low, high, scale, value
     cdef word* packed = scratch
     cdef word* other = scratch + k
     if k <= INSERTION:

@@ -53,8 +53,7 @@ cdef inline u64 hash_of(const Column* column, long long i) noexcept nogil:
     cdef const unsigned char* p = column.text + column.bounds[i]
     cdef long long n = column.bounds[i + 1] - column.bounds[i]
     cdef u64 h = <u64>n * <u64>0x9E3779B97F4A7C15
-    cdef u64 word
-    cdef u64 mask
+    cdef u64 word, mask
     while n >= 8:
         memcpy(&word, p, 8)
         h = (h ^ word) * <u64>0xD6E8FEB86659FD93
@@ -122,8 +121,7 @@ def first_fault(
     """
     cdef Py_ssize_t i
     cdef long long k
-    cdef u64 h
-    cdef u64 slot = 0
+    cdef u64 h, slot = 0
     cdef Column column
     cdef Table table
     if data.shape[0] == 0:
@@ -155,8 +153,7 @@ def mark_repeated(
     """
     cdef Py_ssize_t i
     cdef long long k
-    cdef u64 h
-    cdef u64 slot = 0
+    cdef u64 h, slot = 0
     cdef Column column = Column(&data[0], &data[0] + data.shape[0], &offsets[0])
     cdef Table table = Table(<u64*>&slots[0], 0, 0)
     with nogil:
@@ -188,8 +185,7 @@ def match(
     """
     cdef Py_ssize_t i
     cdef long long k
-    cdef u64 h
-    cdef u64 slot = 0
+    cdef u64 h, slot = 0
     cdef Column column = Column(&NOTHING[0], &NOTHING[0], &offsets[0])
     cdef Column other = Column(&NOTHING[0], &NOTHING[0], &other_offsets[0])
     cdef Table table = Table(<u64*>&slots[0], 0, 0)

@@ -20,10 +20,7 @@ cdef enum:  # smoothing of BLEU
 
 cdef inline double bleu_of(const double* sums, int method, double value) noexcept nogil:
     """BLEU / 100 of summed statistics, as ``rerank.metrics.bleu.bleu`` computes it."""
-    cdef double logs = 0.0
-    cdef double correct
-    cdef double total
-    cdef double halved = 1.0
+    cdef double logs = 0.0, correct, total, halved = 1.0
     cdef int n
     if sums[0] + sums[1] + sums[2] + sums[3] <= 0.0:
         return 0.0
@@ -55,10 +52,8 @@ cdef inline double chrf_of(const double* sums, int orders, double factor) noexce
     Precision and recall are means over the orders that both sides have; F weighs recall by beta, of which
     ``factor`` is the square. The operations and their order are sacrebleu's: equal to the bit.
     """
-    cdef double precision = 0.0
-    cdef double recall = 0.0
-    cdef int both = 0
-    cdef int n
+    cdef double precision = 0.0, recall = 0.0
+    cdef int both = 0, n
     for n in range(orders):
         if sums[3 * n] > 0.0 and sums[3 * n + 1] > 0.0:
             precision += sums[3 * n + 2] / sums[3 * n]

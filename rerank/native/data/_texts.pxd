@@ -39,10 +39,7 @@ cdef class Numbers:
     cdef Ids here
     cdef int least
     cdef readonly object offsets
-    cdef object ids
-    cdef object bounds
-    cdef object reference_ids
-    cdef object reference_bounds
+    cdef object ids, bounds, reference_ids, reference_bounds
 
 
 cdef inline const int* reference_of(

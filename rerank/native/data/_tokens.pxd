@@ -66,8 +66,7 @@ cdef inline int blank_at(bytes_at p, bytes_at end) noexcept nogil:
 
 cdef inline bytes_at token_end(bytes_at p, bytes_at end, bytes_at limit) noexcept nogil:
     """The end of the token at p, at most ``end``; memory is readable up to ``limit``."""
-    cdef word part = 0
-    cdef word mask
+    cdef word part = 0, mask
     while True:
         if BY_EIGHT and limit - p >= 8:
             # The first byte up to 0x20 or from 0x80 is marked correctly: borrows go to later bytes.
@@ -101,9 +100,7 @@ cdef inline bytes_at next_token(bytes_at* place, bytes_at end, bytes_at limit) n
 
 cdef inline word key_of(bytes_at p, word length, bytes_at limit) noexcept nogil:
     """A token's key: distinct for tokens of one length up to 8 bytes, a hash for longer ones."""
-    cdef word key = 0
-    cdef word part = 0
-    cdef word i = 0
+    cdef word key = 0, part = 0, i = 0
     if length <= 8:
         if BY_EIGHT and limit - p >= 8:
             memcpy(&part, p, 8)

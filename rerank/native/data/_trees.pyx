@@ -9,8 +9,7 @@ cdef inline bint is_tree(
     const int* symbols, const int* sizes, long long n, long long n_symbols, int* ends
 ) noexcept nogil:
     """Whether n nodes, one at least, are a root over all of them with every child within its parent."""
-    cdef long long i
-    cdef long long depth = 0
+    cdef long long i, depth = 0
     if sizes[0] != n or n == 1:
         return False
     for i in range(n):
@@ -38,8 +37,7 @@ def misfit(
     IN the arrays of a forest (offsets non-decreasing and within the others), n_symbols strings of the
     vocabulary; SCRATCH ends (nodes of the largest tree).
     """
-    cdef Py_ssize_t t
-    cdef Py_ssize_t found = -1
+    cdef Py_ssize_t t, found = -1
     cdef long long n
     with nogil:
         for t in range(offsets.shape[0] - 1):
@@ -72,13 +70,8 @@ def other_words(
     IN lists (n_lists + 1), the bounds of lists of trees; two forests with one vocabulary, (n_trees) and
     (n_lists); trace, the symbol of -NONE-. A tree without nodes never differs.
     """
-    cdef Py_ssize_t l
-    cdef Py_ssize_t t
-    cdef Py_ssize_t found = -1
-    cdef int i
-    cdef int j
-    cdef int n
-    cdef int m
+    cdef Py_ssize_t l, t, found = -1
+    cdef int i, j, n, m
     cdef const int* symbol
     cdef const int* size
     cdef const int* gold_symbol
@@ -128,8 +121,7 @@ def lengths(
 ):
     """OUT out[t] = bytes of tree t as ``write`` writes it; IN as there."""
     cdef Py_ssize_t t
-    cdef long long i
-    cdef long long n
+    cdef long long i, n
     with nogil:
         for t in range(offsets.shape[0] - 1):
             n = -1 if offsets[t + 1] > offsets[t] else 0  # no blank before the root
@@ -154,11 +146,7 @@ def write(
     (T + 1); SCRATCH ends (nodes of the largest tree); OUT out (out_offsets[T]).
     """
     cdef Py_ssize_t t
-    cdef long long i
-    cdef long long length
-    cdef long long depth
-    cdef long long begin
-    cdef long long at
+    cdef long long i, length, depth, begin, at
     cdef unsigned char* p
     cdef unsigned char* limit = &out[0] + out.shape[0] - 8 if out.shape[0] else NULL
     cdef long long last = strings.shape[0] - 8

@@ -11,14 +11,7 @@ cdef inline void _block(
     """Columns c..c + 7 of sample b, in registers."""
     cdef Py_ssize_t t
     cdef const double* row
-    cdef double s0 = 0.0
-    cdef double s1 = 0.0
-    cdef double s2 = 0.0
-    cdef double s3 = 0.0
-    cdef double s4 = 0.0
-    cdef double s5 = 0.0
-    cdef double s6 = 0.0
-    cdef double s7 = 0.0
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0, s4 = 0.0, s5 = 0.0, s6 = 0.0, s7 = 0.0
     for t in range(draws.shape[1]):
         row = &rows[draws[b, t], c]
         s0 += row[0]
@@ -45,8 +38,7 @@ cdef inline void _pair(
     """Columns c and c + 1 of sample b."""
     cdef Py_ssize_t t
     cdef const double* row
-    cdef double s0 = 0.0
-    cdef double s1 = 0.0
+    cdef double s0 = 0.0, s1 = 0.0
     for t in range(draws.shape[1]):
         row = &rows[draws[b, t], c]
         s0 += row[0]
@@ -61,8 +53,7 @@ def resampled_sums(const double[:, ::1] rows, const int[:, ::1] draws, double[:,
     IN rows (n, width), width even; draws (n_samples, n_drawn), entries in 0..n-1; OUT out
     (n_samples, width).
     """
-    cdef Py_ssize_t b
-    cdef Py_ssize_t c
+    cdef Py_ssize_t b, c
     with nogil:
         for b in range(draws.shape[0]):
             c = 0

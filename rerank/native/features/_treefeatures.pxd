@@ -8,8 +8,7 @@ from rerank.native.features._treefeatures_walk cimport Grammar, Walk
 cdef class Trees:
     cdef readonly long long n_trees
     cdef const long long[::1] offsets
-    cdef const int[::1] symbols
-    cdef const int[::1] sizes
+    cdef const int[::1] symbols, sizes
     cdef object held  # the arrays that ``grammar`` points into
     cdef Grammar grammar
     cdef Walk walk

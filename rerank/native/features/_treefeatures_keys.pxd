@@ -42,8 +42,7 @@ cdef inline Key mixed(Key h, Key x) noexcept nogil:
 
 cdef inline Key number_key(u64 kind, u64 value) noexcept nogil:
     """Return the key of a small number of some kind (not 0)."""
-    cdef Key h
-    cdef Key x
+    cdef Key h, x
     h.a = kind * <u64>0x9E3779B97F4A7C15
     h.b = kind * <u64>0xD6E8FEB86659FD93
     x.a = value * <u64>0xFF51AFD7ED558CCD + 1

@@ -123,15 +123,12 @@ def spell(
     More than ``most`` bytes raise a MemoryError.
     """
     cdef Text out
-    cdef Strings symbols
-    cdef Strings types
+    cdef Strings symbols, types
     cdef long long tree = NONE
     cdef int unit = NONE
     cdef long long step = 0
     cdef Py_ssize_t i
-    cdef int k
-    cdef int at
-    cdef int fault = 0
+    cdef int k, at, fault = 0
     cdef Builder* f = &trees.builder
     bounds_out = np.zeros(seen.shape[0] + 1, dtype=np.int64)
     cdef long long[::1] ends = bounds_out

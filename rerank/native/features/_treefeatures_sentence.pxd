@@ -53,8 +53,7 @@ cdef inline Key surroundings(const Walk* w, const Unit* unit) noexcept nogil:
 
 cdef inline int add_found(Sentence* s, const Found* found, long long n, int tree, int unit) noexcept nogil:
     """Add features to the last group; 0, or NO_MEMORY."""
-    cdef long long before
-    cdef long long k
+    cdef long long before, k
     cdef int i
     if s.n_members + n > s.most_members:
         return NO_MEMORY
@@ -96,10 +95,8 @@ cdef inline int scan(Sentence* s, Trees trees, long long first, long long last) 
     """OUT s: the features of trees first:last, a sentence's; 0, or NO_MEMORY."""
     cdef Walk* w = &trees.walk
     cdef const Unit* unit
-    cdef long long tree
-    cdef long long before
-    cdef int at
-    cdef int group
+    cdef long long tree, before
+    cdef int at, group
     clear(&s.features)
     clear(&s.groups)
     s.n_members = 0

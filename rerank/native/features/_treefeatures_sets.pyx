@@ -44,8 +44,7 @@ cdef class Counts:
     cdef Keys keys
     cdef Seen* seen
     cdef int* sentences
-    cdef long long seen_room
-    cdef long long sentence_room
+    cdef long long seen_room, sentence_room
 
     def __init__(self, long long most):
         self.keys.most = most
@@ -76,8 +75,7 @@ cdef class Counts:
     def count(self, Trees trees, const long long[::1] lists, long long first, long long last):
         """Add the sentences first:last; the trees of sentence i are lists[i]:lists[i + 1]."""
         cdef Sentence s
-        cdef long long i
-        cdef long long k
+        cdef long long i, k
         cdef int fault = 0
         begin(&s, self.keys.most)
         try:
@@ -125,8 +123,7 @@ cdef class Counts:
 
         Keys uint64 (n, 2), sentences int32 (n), and int32 (n, 4): tree, unit, number, type.
         """
-        cdef long long n = 0
-        cdef long long i
+        cdef long long n = 0, i
         for i in range(self.keys.n):
             n += self.sentences[i] >= cutoff
         keys_out = np.empty((n, 2), dtype=np.uint64)
@@ -213,12 +210,7 @@ cdef class Columns:
         """
         cdef Sentence s
         cdef Rows r
-        cdef long long i
-        cdef long long used = 0
-        cdef long long needed = 0
-        cdef long long known = 0
-        cdef long long unknown = 0
-        cdef long long n = 0
+        cdef long long i, used = 0, needed = 0, known = 0, unknown = 0, n = 0
         cdef int fault = 0
         begin(&s, self.most)
         memset(&r, 0, sizeof(Rows))
@@ -249,14 +241,8 @@ cdef class Columns:
 
 cdef int rank(Rows* r, Sentence* s, const Keys* columns, long long* n_known) noexcept nogil:
     """OUT r.order, r.ranks, and the members of s that have a column, as ranks: 0 or NO_MEMORY."""
-    cdef long long n = s.features.n
-    cdef long long k
-    cdef long long g
-    cdef long long used = 0
-    cdef long long start = 0
-    cdef long long stop
-    cdef int column
-    cdef int shift = 32
+    cdef long long n = s.features.n, k, g, used = 0, start = 0, stop
+    cdef int column, shift = 32
     cdef word* swap
     cdef int[BUCKETS] counts
     if (
@@ -306,10 +292,7 @@ cdef int rank(Rows* r, Sentence* s, const Keys* columns, long long* n_known) noe
 
 cdef long long most_indices(const Sentence* s, long long n, long long n_trees) noexcept nogil:
     """Return a bound on the features with a column in all trees, n in a sentence: those of their groups."""
-    cdef long long total = 0
-    cdef long long here
-    cdef long long tree
-    cdef long long k
+    cdef long long total = 0, here, tree, k
     for tree in range(n_trees):
         here = 0
         for k in range(s.use_bounds[tree], s.use_bounds[tree + 1]):
@@ -331,11 +314,7 @@ cdef long long put_rows(
     long long[::1] lengths,
 ) noexcept nogil:
     """OUT the rows of trees first:last from ``used`` on; r.bits stay 0. Return the number used then."""
-    cdef long long tree
-    cdef long long k
-    cdef long long j
-    cdef long long start
-    cdef long long block
+    cdef long long tree, k, j, start, block
     cdef int at
     cdef u64 left
     for tree in range(first, last):

@@ -280,9 +280,7 @@ cdef inline void generate(
     """OUT the features of one step of the rule of unit ``at`` in f.found; steps go from 0 to n_steps - 1."""
     cdef const Unit* unit = w.units + at
     cdef const int* children = w.children + unit.first_child
-    cdef int side
-    cdef int i
-    cdef int after
+    cdef int side, i, after
     f.n_found = 0
     if step == 0:
         f.number = 0

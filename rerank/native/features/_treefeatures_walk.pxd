@@ -90,8 +90,7 @@ cdef inline void lay_out(
     Walk* w, const Grammar* g, const int* symbols, const int* sizes, long long start, long long stop
 ) noexcept nogil:
     """OUT w: the units of the tree of nodes start:stop with labels, words, places, parents and ends."""
-    cdef long long node = start
-    cdef long long depth = 0
+    cdef long long node = start, depth = 0
     cdef int place = 0
     cdef Unit* unit
     w.n = 0
@@ -126,12 +125,7 @@ cdef inline int head_of(const Walk* w, const Grammar* g, const Unit* unit) noexc
     cdef const int* children = w.children + unit.first_child
     cdef int n = unit.n_children
     cdef int parent = g.parents[unit.symbol]
-    cdef int sweep
-    cdef int step
-    cdef int i
-    cdef int rank
-    cdef int found = NONE
-    cdef int least
+    cdef int sweep, step, i, rank, found = NONE, least
     cdef const int* ranks
     if n == 1:
         return 0
@@ -167,9 +161,7 @@ cdef inline int argument_of(const Walk* w, const Grammar* g, int phrase) noexcep
 cdef inline void set_keys(Walk* w, const Grammar* g, Unit* unit) noexcept nogil:
     """OUT the keys of a constituent, from those of its children."""
     cdef const Unit* child
-    cdef int argument
-    cdef int i
-    cdef int at
+    cdef int argument, i, at
     unit.rule = unit.label
     unit.closed_rule = unit.closed_label
     unit.own = mixed(unit.closed_label, number_key(3, unit.head))
@@ -189,9 +181,7 @@ cdef inline void set_keys(Walk* w, const Grammar* g, Unit* unit) noexcept nogil:
 
 cdef inline void annotate(Walk* w, const Grammar* g) noexcept nogil:
     """OUT w: children, heads and keys of the units that ``lay_out`` made."""
-    cdef int at
-    cdef int child
-    cdef int used = 0
+    cdef int at, child, used = 0
     cdef Unit* unit
     cdef const Unit* head
     for at in range(<int>w.n - 1, -1, -1):  # children come after their parent

@@ -99,12 +99,8 @@ def scan(const unsigned char[::1] text):
 
 cdef void count_marks(Bytes p, Bytes end, long long* totals) noexcept nogil:
     """Add up commas, digits after a blank, and = signs after a digit in p:end without its first byte."""
-    cdef unsigned char commas
-    cdef unsigned char starts
-    cdef unsigned char signs
-    cdef unsigned char before
-    cdef Py_ssize_t i
-    cdef Py_ssize_t n
+    cdef unsigned char commas, starts, signs, before
+    cdef Py_ssize_t i, n
     p += 1
     while p < end:
         n = min(end - p, 255)
@@ -178,12 +174,8 @@ cdef bint sentence(
 ) noexcept nogil:
     """Read a line; False at a fault, otherwise at.p is at its newline."""
     cdef Py_ssize_t before = at.row
-    cdef long long gold = 0
-    cdef long long proposed = 0
-    cdef long long matched = 0
-    cdef long long expected = 0
-    cdef Bytes count
-    cdef Bytes token
+    cdef long long gold = 0, proposed = 0, matched = 0, expected = 0
+    cdef Bytes count, token
     if not assigned(at, c'G', EDGES, &gold):
         return False
     skip_blanks(at)
@@ -262,11 +254,9 @@ cdef inline Bytes read_id(Bytes p, long long* feature) noexcept nogil:
 
 cdef inline bint parse_features(Place* at, int* indices, double* values, Py_ssize_t room) noexcept nogil:
     """Read the features of a parse and its comma; False at a fault, otherwise at.p is after them."""
-    cdef Bytes p = at.p
-    cdef Bytes token
+    cdef Bytes p = at.p, token
     cdef Py_ssize_t end = at.filled
-    cdef long long feature = 0
-    cdef long long last = -1
+    cdef long long feature = 0, last = -1
     cdef double value
     while True:
         # This byte ends a token: it is a blank, a comma or a newline.

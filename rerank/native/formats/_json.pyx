@@ -31,8 +31,7 @@ cdef long long _colons(const unsigned char* p, const unsigned char* end) noexcep
 
 cdef inline const unsigned char* _closing(const unsigned char* p, const unsigned char* end) noexcept nogil:
     """Return the place of the quote that ends the string of which ``p`` is the first character."""
-    cdef u64 word
-    cdef u64 marks
+    cdef u64 word, marks
     while p < end:
         while p + 8 <= end:
             word = load_text(p)
@@ -67,9 +66,7 @@ def fill_rows(list rows, tuple names, double[:, ::1] out):
 
     IN rows, dictionaries; OUT out (rows, names), their values if True.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t place
+    cdef Py_ssize_t i, j, place
     cdef Py_ssize_t width = len(names)
     cdef PyObject* key
     cdef PyObject* value

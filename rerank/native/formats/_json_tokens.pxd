@@ -59,9 +59,7 @@ cdef inline Bytes key_end(Bytes p) noexcept nogil:
 
 cdef inline int hex_digits(Bytes p) noexcept nogil:
     """The number that four hexadecimal digits spell, or -1."""
-    cdef int value = 0
-    cdef int k
-    cdef int c
+    cdef int value = 0, k, c
     for k in range(4):
         c = p[k]
         if c'0' <= c <= c'9':
@@ -77,8 +75,7 @@ cdef inline int hex_digits(Bytes p) noexcept nogil:
 cdef inline Bytes unescaped(Bytes p, unsigned char** out) noexcept nogil:
     """Write the character of the escape whose backslash is before ``p``, at most 4 bytes."""
     cdef unsigned char* to = out[0]
-    cdef int code
-    cdef int low
+    cdef int code, low
     cdef unsigned char c = p[0]
     if c != c'u':
         if c == c'n':
@@ -169,15 +166,11 @@ cdef inline bint is_digit(unsigned char c) noexcept nogil:
 cdef inline Bytes json_number(Bytes p, double* value, Kind* kind) noexcept nogil:
     """A finite number of JSON, correctly rounded; -0 without a point is 0, as it is in Python."""
     cdef bint negative = p[0] == c'-'
-    cdef Bytes start
-    cdef Bytes digits
-    cdef u64 w = 0
-    cdef u64 word
+    cdef Bytes start, digits
+    cdef u64 w = 0, word
     cdef int kept = 0  # digits of w
-    cdef bint longer = False
-    cdef bint minus
-    cdef long long q = 0
-    cdef long long exponent = 0
+    cdef bint longer = False, minus
+    cdef long long q = 0, exponent = 0
     p += negative
     start = p
     kind[0] = WHOLE

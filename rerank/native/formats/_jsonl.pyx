@@ -46,8 +46,7 @@ cdef bint add_nothing(Lines* lines, int number) noexcept nogil:
 cdef Bytes read_object(Lines* lines, Node* node, Bytes p) noexcept nogil:
     cdef Key* keys = lines.keys + node.first_key
     cdef long long mark
-    cdef int found = 0
-    cdef int k = 0
+    cdef int found = 0, k = 0
     lines.n_objects += 1
     mark = lines.n_objects
     if p[0] == c'{':
@@ -144,8 +143,7 @@ cdef class Shredder:
 
     def __cinit__(self, list nodes, Names names, long long[::1] seen, bint nulls):
         cdef int n_keys = sum([len(given[4]) for given in nodes])
-        cdef int k = 0
-        cdef int i
+        cdef int k = 0, i
         cdef Node* node
         cdef bytes text
         self.n_nodes = len(nodes)
@@ -207,10 +205,8 @@ cdef class Shredder:
         """
         cdef Lines* lines = &self.lines
         cdef Bytes base = &text[0]
-        cdef Bytes p = base + start
-        cdef Bytes end
-        cdef long long n_lines = 0
-        cdef long long n_names = lines.names.n
+        cdef Bytes p = base + start, end
+        cdef long long n_lines = 0, n_names = lines.names.n
         cdef int i
         for i in range(self.n_nodes):
             lines.nodes[i].n = 0
@@ -250,11 +246,8 @@ def changes(
 
     IN text, offsets of strings; OUT out, 1 for the first record and each that differs.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t k
-    cdef long long a
-    cdef long long b
-    cdef long long length
+    cdef Py_ssize_t i, k
+    cdef long long a, b, length
     cdef Bytes base = &text[0] if text.shape[0] else NULL
     for i in range(out.shape[0]):
         out[i] = i == 0

@@ -144,8 +144,7 @@ cdef inline Bytes name_at(Lines* lines, Bytes p, int guess, int* name) noexcept 
 
 
 cdef inline Bytes read_features(Lines* lines, Node* node, Bytes p) noexcept nogil:
-    cdef long long last = node.last
-    cdef long long here = node.n_values
+    cdef long long last = node.last, here = node.n_values
     cdef int name = -1
     cdef double value = 0.0
     cdef Kind kind

@@ -89,8 +89,7 @@ cdef inline bint open_block(Scan* at, int name, Bytes p) noexcept nogil:
 
 cdef bint scan_features(Scan* at, Bytes p, Bytes stop) noexcept nogil:
     """Read the names and count the values of a column of features."""
-    cdef Bytes name_end = p
-    cdef Bytes token_end = p
+    cdef Bytes name_end = p, token_end = p
     cdef Token token
     cdef int name
     at.open = ABSENT
@@ -135,8 +134,7 @@ cdef inline bint scan_columns(
 ) noexcept nogil:
     """Read the columns after the text; ``p`` is at the bar after it."""
     cdef Py_ssize_t column = 2
-    cdef Bytes stop
-    cdef Bytes q
+    cdef Bytes stop, q
     cdef Span number
     at.last = ABSENT
     at.n_values = 0
@@ -168,30 +166,30 @@ def scan(
     int[::1] followers,
     long long[:, ::1] stats,
     long long[::1] state,
-    long long[:, ::1] spans,
-    double[::1] totals,
-    int[::1] codes,
-    long long[::1] counts,
+    tuple rows,
 ):
     """Read lines of a part of a file from the place in ``state``.
 
     IN text (n_bytes), whole lines; kinds (n_columns), 1 = features, 2 = the total score, 0 = left out;
     IN/OUT ids, names; followers (names.room + 1), stats (names.room, 3): names that follow each other
     and the values of each, see Scan; state (4): place in text, row of the part, attempts, rows before this
-    part; OUT spans (n_rows, 2), start and length of each text; totals (n_rows); codes (n_rows), the
+    part; OUT rows: spans (n_rows, 2), start and length of each text; totals (n_rows); codes (n_rows), the
     number of each line's id; counts (n_rows), features of each line.
     Returns (fault, place in text): "no room" if names (or ids) must grow before it can continue.
     """
+    cdef long long[:, ::1] spans
+    cdef double[::1] totals
+    cdef int[::1] codes
+    cdef long long[::1] counts
     cdef Bytes start = &text[0]
     cdef Bytes stop = start + text.shape[0]
     cdef Bytes line = start + state[0]
-    cdef Bytes newline
-    cdef Bytes end
-    cdef Bytes p
+    cdef Bytes newline, end, p
     cdef Span part
     cdef Scan at
     cdef int code = ABSENT
     cdef long long row = state[1]
+    spans, totals, codes, counts = rows
     at.names = &names.table
     at.followers = &followers[0]
     at.stats = &stats[0, 0]
@@ -244,8 +242,7 @@ cdef inline void line_text(Span* part, Bytes* p, Bytes end) noexcept nogil:
 
 def count_lines(const unsigned char[::1] text):
     """Newlines in text (n_bytes)."""
-    cdef Bytes p = NULL
-    cdef Bytes stop
+    cdef Bytes p = NULL, stop
     cdef long long n = 0
     if text.shape[0] == 0:
         return 0

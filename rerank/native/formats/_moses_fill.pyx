@@ -42,21 +42,17 @@ cdef inline void put(Sink* to, long long column, double value) noexcept nogil:
 
 cdef inline bint is_value(Bytes p, Bytes stop) noexcept nogil:
     """Whether the token at ``p`` is meant as a value, not as a name."""
-    cdef Bytes name_end = p
-    cdef Bytes token_end = p
+    cdef Bytes name_end = p, token_end = p
     return read_token(p, stop, &name_end, &token_end) == OTHER
 
 
 cdef bint read_features(Sink* to, Bytes p, Bytes stop, int* last) noexcept nogil:
     """Read the values of a column of features and their columns; False at a token that is not a number."""
-    cdef Bytes name_end = p
-    cdef Bytes token_end = p
-    cdef Bytes q
+    cdef Bytes name_end = p, token_end = p, q
     cdef Token token
     cdef int name
     cdef long long column
-    cdef double value = 0.0
-    cdef double total
+    cdef double value = 0.0, total
     cdef Py_ssize_t count
     while True:
         while p < stop and is_blank(p[0]):
@@ -124,9 +120,7 @@ cdef inline bint read_line(Sink* to, Py_ssize_t i) noexcept nogil:
 
 cdef inline void sort_row(int* at, double* values, Py_ssize_t n) noexcept nogil:
     """Sort columns in rising order, with their values (Shell's sort: rows are nearly sorted)."""
-    cdef Py_ssize_t gap = 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t k
+    cdef Py_ssize_t gap = 1, i, k
     cdef int column
     cdef double value
     for i in range(1, n):
@@ -188,8 +182,7 @@ def fill_dense(FeatureLines lines not None, double nothing, int[::1] at, double[
     Returns (row, place in text) of the first bad number, (-1, 0) if all are good.
     """
     cdef Sink to = lines.sink
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     cdef Py_ssize_t width = X.shape[1]
     cdef real* row
     to.largest = FLOAT32_END if real is float else FLOAT64_END

@@ -111,8 +111,7 @@ cdef inline Bytes read_value(Bytes p, Bytes stop, double largest, double* value)
 
 cdef inline Token read_token(Bytes p, Bytes stop, Bytes* name_end, Bytes* token_end) noexcept nogil:
     """Return the kind of token at ``p``, which is not a blank."""
-    cdef Bytes equals = NULL
-    cdef Bytes start = p
+    cdef Bytes equals = NULL, start = p
     while p < stop and not is_blank(p[0]):
         if p[0] == c'=':
             equals = p

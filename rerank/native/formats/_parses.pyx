@@ -52,8 +52,7 @@ def scan(
     IN text (n_bytes); OUT kinds (n_lines), of KINDS; values (n_lines); spans (n_lines, 2), start and end,
     empty if a line has no tree. Returns the first unrecognised line, -1 if there is none.
     """
-    cdef Py_ssize_t line
-    cdef Py_ssize_t fault = -1
+    cdef Py_ssize_t line, fault = -1
     cdef const unsigned char* base = &text[0]
     cdef const unsigned char* limit = base + text.shape[0]
     cdef const unsigned char* p = base

@@ -77,8 +77,7 @@ cdef inline bint fixed(Bytes p, int width, double* value) noexcept nogil:
     cdef bint negative
     cdef unsigned int digit
     cdef long long whole = 0
-    cdef int digits = 0
-    cdef int places = -1
+    cdef int digits = 0, places = -1
     while i < width and p[i] == c' ':
         i += 1
     negative = i < width and p[i] == c'-'
@@ -185,8 +184,7 @@ cdef inline bint occupancy_of(Reader* at, Bytes p, Bytes end, double* value) noe
 
 cdef inline bint plain(Reader* at, Bytes p, Bytes end) noexcept nogil:
     """Whether a line is printable ASCII."""
-    cdef Py_ssize_t n = end - p
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = end - p, i
     cdef unsigned char worst = 0
     for i in range(n):
         worst |= (p[i] < 32) | (p[i] > 126)
@@ -233,8 +231,7 @@ cdef bint misplaced(Bytes p, Bytes end) noexcept nogil:
 
 cdef bint model_serial(Reader* at, Bytes p, Bytes end, long long* serial) noexcept nogil:
     """The number after MODEL, -1 if there is none."""
-    cdef Bytes q = p + 5
-    cdef Bytes first
+    cdef Bytes q = p + 5, first
     serial[0] = -1
     while q < end and q[0] == c' ':
         q += 1
@@ -253,37 +250,37 @@ def read_atoms(
     const unsigned char[::1] text,
     const unsigned int[::1] names,
     const unsigned char[::1] letters,
-    unsigned long long[::1] keys,
-    double[:, ::1] xyz,
-    unsigned char[::1] residues,
-    unsigned char[::1] altlocs,
-    double[::1] occupancies,
-    unsigned int[::1] found,
-    long long[::1] places,
+    atoms,
     long long[:, ::1] models,
 ):
     """Read the alpha carbons of a file in its order.
 
     IN text (n_bytes), whole lines; names, letters (n_names): residue names of amino acids, packed and sorted,
-    and their letters. OUT a row for each alpha carbon: keys, xyz (n, 3), residues (the letter; 0 if it is a
-    HETATM whose name is not in ``names``), altlocs, occupancies, found (the packed residue name), places
+    and their letters. OUT atoms, a row for each alpha carbon: keys, xyz (n, 3), residues (the letter; 0 if it
+    is a HETATM whose name is not in ``names``), altlocs, occupancies, found (the packed residue name), places
     (where its line starts in ``text``). OUT models (m, 4): serial (-1 = none), its line's place, first row,
     atoms before it. Without MODEL records there is one model, whose serial is -2.
 
     Returns (fault, place of its line, column, rows, models, atoms, whether keys rise within every model,
     whether any letter is 0, whether there are MODRES records). With NO_ROOM the rest is meaningless.
     """
+    cdef unsigned long long[::1] keys
+    cdef double[:, ::1] xyz
+    cdef double[::1] occupancies
+    cdef unsigned char[::1] residues, altlocs
+    cdef unsigned int[::1] found
+    cdef long long[::1] places
     cdef Reader at
     cdef Bytes start = &text[0]
     cdef Bytes p = start
     cdef Bytes stop = p + text.shape[0]
-    cdef Bytes line_end
-    cdef Bytes end
+    cdef Bytes line_end, end
     cdef unsigned int name
     cdef int letter
     cdef bint atom
     cdef double[3] position
     cdef long long row
+    keys, xyz, residues, altlocs, occupancies, found, places = atoms
     at.fault = NONE
     at.column = 0
     at.line = start
@@ -372,8 +369,7 @@ cdef bint other_record(
     Reader* at, Bytes p, Bytes end, Bytes start, long long[:, ::1] models
 ) noexcept nogil:
     """Take note of MODEL, ENDMDL and MODRES; refuse lines that seem to be atoms, and binary ones."""
-    cdef Py_ssize_t n = end - p
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = end - p, i
     for i in range(n):
         if p[i] < 32 and p[i] != c'\t':
             return stopped(at, TEXT, p, <int>min(i + 1, 1 << 20))

@@ -36,10 +36,7 @@ def scan(const unsigned char[::1] text, int first, bint count_values):
     cdef const unsigned char* stop = p + text.shape[0]
     cdef const unsigned char* end
     cdef const unsigned char* q
-    cdef long long n_rows = 0
-    cdef long long n_values = 0
-    cdef long long widest = 0
-    cdef long long index
+    cdef long long n_rows = 0, n_values = 0, widest = 0, index
     with nogil:
         while p < stop:
             while is_blank(p[0]):
@@ -66,8 +63,7 @@ cdef long long count_colons(const unsigned char* p, const unsigned char* end) no
     """Colons of a line after its label and qid."""
     cdef long long total = 0
     cdef unsigned char some
-    cdef Py_ssize_t i
-    cdef Py_ssize_t n
+    cdef Py_ssize_t i, n
     while p < end and not is_blank(p[0]):
         p += 1
     while p < end and is_blank(p[0]):
@@ -109,8 +105,7 @@ def parse_dense(
     cdef Py_ssize_t n_rows = X.shape[0]
     cdef Py_ssize_t width = X.shape[1]
     cdef Py_ssize_t row = 0
-    cdef long long n_values = 0
-    cdef long long widest = 0
+    cdef long long n_values = 0, widest = 0
     cdef real nothing = 0
     cdef real* values
     cdef const unsigned char* line
@@ -150,8 +145,7 @@ cdef inline bint dense_row(
     cdef const unsigned char* token = p
     cdef const unsigned char* end
     cdef Py_ssize_t n_steps = steps.shape[0]
-    cdef Py_ssize_t column = 0
-    cdef Py_ssize_t absent = 0
+    cdef Py_ssize_t column = 0, absent = 0
     cdef long long index = 0
     cdef double value = 0.0
     cdef double largest = FLOAT32_END if real is float else FLOAT64_END
@@ -163,7 +157,7 @@ cdef inline bint dense_row(
             index = column
         else:
             if not ends_token(p[0]):
-                return not failed(at, FEATURE, token)
+                return failed(at, FEATURE, token)
             while is_blank(p[0]):
                 p += 1
             if p[0] == c'\n' or p[0] == c'#':
@@ -171,17 +165,17 @@ cdef inline bint dense_row(
             token = p
             p = read_index(p, &index)
             if p == NULL or index < first:
-                return not failed(at, FEATURE, token)
+                return failed(at, FEATURE, token)
             index -= first
         end = read_value(p, &value, largest)
         if end == NULL:
             end = read_missing(p) if fill != fill else NULL
             value = NAN
             if end == NULL:
-                return not failed(at, FEATURE, token)
+                return failed(at, FEATURE, token)
         p = end
         if index < column:
-            return not failed(at, TWICE, token)
+            return failed(at, TWICE, token)
         if index >= width:
             widest[0] = max(widest[0], index + 1)
             continue
@@ -234,11 +228,11 @@ cdef bint unsorted_row(
         if index < width:
             if row[index] != <real>INFINITY:
                 at.detail = index + first
-                return not failed(at, TWICE, token)
+                return failed(at, TWICE, token)
             row[index] = <real>value
             n_values[0] += 1
     if p == NULL:
-        return not failed(at, FEATURE, token)
+        return failed(at, FEATURE, token)
     for column in range(width):
         if row[column] == <real>INFINITY:
             row[column] = <real>fill

@@ -51,10 +51,10 @@ cdef inline const unsigned char* line_end(const unsigned char* p, const unsigned
 
 
 cdef inline bint failed(Place* at, Fault fault, const unsigned char* p) noexcept nogil:
-    """Note a fault at ``p``; True."""
+    """Note a fault at ``p``; False."""
     at.fault = fault
     at.p = p
-    return True
+    return False
 
 
 cdef inline bint next_item(Place* at) noexcept nogil:
@@ -69,8 +69,7 @@ cdef inline bint next_item(Place* at) noexcept nogil:
             end = line_end(p, at.stop)
             nul = memchr(p, 0, end - p)
             if nul != NULL:
-                failed(at, NUL, <const unsigned char*>nul)
-                return False
+                return failed(at, NUL, <const unsigned char*>nul)
             p = end + 1
         else:
             at.p = p
@@ -88,7 +87,7 @@ cdef inline bint read_head(Place* at, double* label, long long* span) noexcept n
     cdef const unsigned char* start = at.p
     cdef const unsigned char* p = number(start, label)
     if p == NULL or not ends_token(p[0]) or not -FLOAT64_END <= label[0] <= FLOAT64_END:
-        return not failed(at, LABEL, start)
+        return failed(at, LABEL, start)
     span[0] = -1
     if not at.has_qid:
         at.p = p
@@ -96,13 +95,13 @@ cdef inline bint read_head(Place* at, double* label, long long* span) noexcept n
     while is_blank(p[0]):
         p += 1
     if not starts_qid(p):
-        return not failed(at, NO_QID, p)
+        return failed(at, NO_QID, p)
     start = p + 4
     p = start
     while p[0] > 32 and p[0] != c'#':
         p += 1
     if p == start or not ends_token(p[0]):
-        return not failed(at, QID, start - 4)
+        return failed(at, QID, start - 4)
     if p - start != at.qid_length or memcmp(start, at.qid, p - start) != 0:
         span[0] = start - at.text + at.origin
         span[1] = p - start
@@ -120,7 +119,7 @@ cdef inline bint next_row(Place* at, double* label, long long* span) noexcept no
     if not next_item(at):
         return False
     if label == NULL:
-        return not failed(at, CHANGED, at.p)
+        return failed(at, CHANGED, at.p)
     return read_head(at, label, span)
 
 
@@ -140,7 +139,7 @@ cdef inline bint read_comment(Place* at, long long* span) noexcept nogil:
     end = line_end(p, at.stop)
     nul = memchr(p, 0, end - p)
     if nul != NULL:
-        return not failed(at, NUL, <const unsigned char*>nul)
+        return failed(at, NUL, <const unsigned char*>nul)
     at.p = end + 1
     while is_blank(p[0]):
         p += 1

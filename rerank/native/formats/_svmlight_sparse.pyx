@@ -32,8 +32,7 @@ def parse_sparse(
     cdef Py_ssize_t n_rows = labels.shape[0]
     cdef Py_ssize_t room = indices.shape[0]
     cdef Py_ssize_t row = 0
-    cdef long long filled = 0
-    cdef long long widest = 0
+    cdef long long filled = 0, widest = 0
     cdef int no_index = 0
     cdef int* columns = &indices[0] if room else &no_index
     cdef double* values = &data[0] if data is not None and room else NULL
@@ -71,10 +70,7 @@ cdef bint sparse_row(
     cdef const unsigned char* after
     cdef const unsigned char* token = p
     cdef long long start = filled[0]
-    cdef long long end = start
-    cdef long long index = 0
-    cdef long long last = -1
-    cdef long long i
+    cdef long long end = start, index = 0, last = -1, i
     cdef double value = 0.0
     cdef bint rising = True
     while next_feature(&p, &token, first, &index):
@@ -89,9 +85,9 @@ cdef bint sparse_row(
             if p == NULL:
                 break
             if ones and value != 1.0:
-                return not failed(at, NOT_ONES, token)
+                return failed(at, NOT_ONES, token)
         if end == room:
-            return not failed(at, CHANGED, token)
+            return failed(at, CHANGED, token)
         index -= first
         columns[end] = <int>index
         if not ones:
@@ -104,9 +100,9 @@ cdef bint sparse_row(
         for i in range(start + 1, end):
             if columns[i] == columns[i - 1]:
                 at.detail = columns[i] + first
-                return not failed(at, TWICE, line)
+                return failed(at, TWICE, line)
     if p == NULL:
-        return not failed(at, FEATURE, token)
+        return failed(at, FEATURE, token)
     if end > start:
         widest[0] = max(widest[0], columns[end - 1] + <long long>1)
     filled[0] = end
@@ -117,9 +113,7 @@ cdef bint sparse_row(
 cdef void sort_row(int* keys, double* values, Py_ssize_t n) noexcept nogil:
     """Heap sort of keys, and of their values if these are not NULL: no memory, no bad case."""
     cdef Py_ssize_t start = n // 2
-    cdef Py_ssize_t end = n
-    cdef Py_ssize_t root
-    cdef Py_ssize_t child
+    cdef Py_ssize_t end = n, root, child
     cdef int key
     cdef double value = 0.0
     while end > 1:

@@ -74,10 +74,8 @@ cdef inline Bytes plain_line(Bytes p, Bytes stop, const Layout* layout, Fields* 
     Returns the start of the next line.
     """
     cdef u64 blanks = low_bytes(p)
-    cdef int n = layout.n_fields
-    cdef int k
-    cdef Bytes start = p
-    cdef Bytes end
+    cdef int n = layout.n_fields, k
+    cdef Bytes start = p, end
     for k in range(n):
         if blanks == 0:
             return NULL
@@ -116,18 +114,15 @@ cdef int split_at_blanks(Bytes p, Bytes stop, int most, Fields* fields) noexcept
 cdef int split_at_tabs(Bytes p, Bytes stop, int most, Fields* fields) noexcept nogil:
     """As ``split_at_blanks``, blanks around fields removed; 0 for a blank line, -1 if a field is empty."""
     cdef int n = 0
-    cdef bint empty = False
-    cdef bint any_text = False
-    cdef Bytes start
-    cdef Bytes end
-    cdef Bytes tab
+    cdef bint empty = False, any_text = False
+    cdef Bytes start, end, tab
     while True:
         tab = <Bytes>memchr(p, c'\t', stop - p)
         start = p
         end = stop if tab == NULL else tab
         while start < end and is_blank(start[0]):
             start += 1
-        while start < end and is_blank(end[-1]):
+        while start < end and is_blank((end - 1)[0]):
             end -= 1
         empty = empty or start == end
         any_text = any_text or start < end
@@ -195,8 +190,7 @@ cdef class Scanner:
     cdef readonly long long line  # the next one
     cdef readonly bint ranked  # every number was [0-9]{1,15}
     cdef long long follows  # the line after that of the last item
-    cdef int query
-    cdef int other
+    cdef int query, other
     cdef int seen  # queries
     cdef long long all_bytes
     cdef readonly double[::1] numbers
@@ -277,15 +271,11 @@ cdef class Scanner:
         cdef Layout layout = self.layout
         cdef Table* queries = &self.queries.table
         cdef Table* others = &self.others.table
-        cdef Bytes p = text + at
-        cdef Bytes stop = text + length
-        cdef Bytes next_line
-        cdef Bytes start
+        cdef Bytes p = text + at, stop = text + length, next_line, start
         cdef Fields fields
         cdef Last query = Last(-1, p, 0)
         cdef Last other = Last(-1, p, 0)
-        cdef Py_ssize_t size
-        cdef Py_ssize_t i
+        cdef Py_ssize_t size, i
         cdef int n_fields
         cdef double* numbers = &self.numbers[0]
         cdef double* ranks = &self.ranks[0]
@@ -294,8 +284,7 @@ cdef class Scanner:
         cdef long long* found_queries = &self.found_queries[0, 0]
         cdef long long* found_others = &self.found_others[0, 0]
         cdef long long* found_lines = &self.found_lines[0, 0]
-        cdef double value = 0.0
-        cdef double rank = 0.0
+        cdef double value = 0.0, rank = 0.0
         status[0] = DONE
         while p < stop:
             next_line = plain_line(p, stop, &layout, &fields)

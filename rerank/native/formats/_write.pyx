@@ -136,9 +136,7 @@ cdef class SvmlightLines(Lines):
     cdef const double* labels
     cdef const long long* items
     cdef const long long* lists
-    cdef Column qids
-    cdef Column ids
-    cdef Column classes
+    cdef Column qids, ids, classes
 
     def __init__(
         self, Matrix matrix, long long last, const long long[::1] indices, const double[::1] labels,
@@ -200,9 +198,7 @@ cdef class MosesLines(Lines):
     cdef const long long* lists
     cdef Py_ssize_t n_lines
     cdef long long named  # columns that earlier lines had
-    cdef Column names
-    cdef Column ids
-    cdef Column texts
+    cdef Column names, ids, texts
 
     def __init__(
         self, Matrix matrix, names, const double[::1] totals, const long long[::1] items,

@@ -61,8 +61,7 @@ cdef class Differences:
 cdef class Trace:
     cdef readonly object stump, step, loss, errors, weighted_errors, work
     cdef int[::1] stumps
-    cdef double[::1] steps
-    cdef double[::1] losses
+    cdef double[::1] steps, losses
     cdef long long[::1] wrong
     cdef double[::1] weighted
     cdef long long[::1] works
@@ -77,12 +76,10 @@ cdef class Boost:
     cdef readonly double drift, relative_drift
     cdef readonly long long refreshed
     cdef tuple held
-    cdef double epsilon
-    cdef double passes
+    cdef double epsilon, passes
     cdef double total  # of the weights
     cdef double computed  # the total when it was last computed from the pairs
-    cdef long long changes
-    cdef long long errors
+    cdef long long changes, errors
     cdef double weighted
 
     cdef double reweigh(self) noexcept nogil
@@ -171,9 +168,7 @@ cdef inline void settle(State* s) noexcept nogil:
     errors of the larger value would be errors of the smaller one.
     """
     cdef const unsigned long long* words = <const unsigned long long*>s.changed
-    cdef Py_ssize_t word
-    cdef Py_ssize_t i
-    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t word, i, n = 0
     for word in range(s.n_words):
         if words[word]:
             for i in range(8 * word, 8 * word + 8):
@@ -200,8 +195,7 @@ cdef inline void scan_block(State* s, Py_ssize_t block) noexcept nogil:
 
 cdef inline Py_ssize_t best_block(State* s) noexcept nogil:
     """Return the block with the largest gain."""
-    cdef Py_ssize_t block
-    cdef Py_ssize_t best
+    cdef Py_ssize_t block, best
     while True:
         best = 0
         for block in range(1, s.n_blocks):
@@ -219,9 +213,7 @@ cdef inline Py_ssize_t best_stump(State* s, double total) noexcept nogil:
     most 1e-10 of the root of the loss: they are sums of exponentials in different orders.
     """
     cdef double least = s.bound[best_block(s)]
-    cdef Py_ssize_t block
-    cdef Py_ssize_t k
-    cdef Py_ssize_t best = -1
+    cdef Py_ssize_t block, k, best = -1
     if not least * least > 2.220446049250313e-16 * total:
         return -1
     least -= 1e-10 * sqrt(total)

@@ -14,8 +14,7 @@ cdef class Differences:
 
     def __init__(self, const long long[::1] of_pair, unsigned int[::1] stumps, Py_ssize_t n_stumps):
         cdef Py_ssize_t n_pairs = of_pair.shape[0] - 1
-        cdef Py_ssize_t p
-        cdef Py_ssize_t k
+        cdef Py_ssize_t p, k
         cdef long long at
         cdef long long[::1] counts = np.zeros(n_stumps, dtype=np.int64)
         cdef int[::1] number = np.empty(n_stumps, dtype=np.int32)
@@ -214,8 +213,7 @@ cdef class Boost:
         """OUT the stump with the largest gain, and its step. Return 0, or as ``rounds`` does."""
         cdef State* s = &self.state
         cdef Py_ssize_t k = best_stump(s, self.total)
-        cdef double up
-        cdef double down
+        cdef double up, down
         if k < 0:
             return 1
         compute(s, k)

@@ -62,13 +62,8 @@ cdef class Choices:
         round of each change of a choice, the item chosen before, and the new one. Return the round to go on
         with and the number of events.
         """
-        cdef Py_ssize_t n = 0
-        cdef Py_ssize_t r = first
-        cdef Py_ssize_t k
-        cdef Py_ssize_t i
-        cdef long long at
-        cdef long long last
-        cdef long long item
+        cdef Py_ssize_t n = 0, r = first, k, i
+        cdef long long at, last, item
         cdef unsigned int entry
         cdef double step
         with nogil:

@@ -20,8 +20,7 @@ cdef class ExpLoss(Boost):
 
     IN differences, margin, epsilon, passes: see ``Boost``; importance (n_pairs), above 0.
     """
-    cdef const double[::1] importance
-    cdef const double[::1] log_importance
+    cdef const double[::1] importance, log_importance
     cdef double shift
 
     def __init__(
@@ -48,8 +47,7 @@ cdef class ExpLoss(Boost):
     cdef double reweigh(self) noexcept nogil:
         cdef State* s = &self.state
         cdef Py_ssize_t p
-        cdef double before = self.shift
-        cdef double most = -INFINITY
+        cdef double before = self.shift, most = -INFINITY
         for p in range(s.index.n_pairs):
             most = max(most, self.log_importance[p] - s.margin[p])
         self.shift = -most
@@ -66,18 +64,15 @@ cdef class ExpLoss(Boost):
 
     cdef long long move(self, Py_ssize_t k, double step) noexcept nogil:
         cdef State* s = &self.state
-        cdef double[2] steps
-        cdef double[2] shares
+        cdef double[2] steps, shares
         cdef long long work = 0
         cdef long long first = s.index.of_stump[k]
         cdef long long last = s.index.of_stump[k + 1]
-        cdef long long at
-        cdef long long ahead
+        cdef long long at, ahead
         cdef int line
         cdef Py_ssize_t p
         cdef unsigned int side
-        cdef bint was
-        cdef bint wrong
+        cdef bint was, wrong
         cdef double change
         steps[0] = step
         steps[1] = -step

@@ -21,9 +21,7 @@ cdef inline Py_ssize_t differences(
     const Room* room, Py_ssize_t n_loser, unsigned int* out
 ) noexcept nogil:
     """OUT out (NULL: none): the entries of a pair whose stumps are in the room. Return how many."""
-    cdef Py_ssize_t i = 0
-    cdef Py_ssize_t j = 0
-    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t i = 0, j = 0, n = 0
     cdef int k
     cdef bint lost
     while i < room.n_winner or j < n_loser:
@@ -47,8 +45,7 @@ cdef void all_differences(
     unsigned int* out
 ) noexcept nogil:
     """Count the entries of each pair in bounds[1:], or fill ``out`` by the bounds."""
-    cdef Py_ssize_t p
-    cdef Py_ssize_t n
+    cdef Py_ssize_t p, n
     cdef long long last = -2
     for p in range(pairs.shape[1]):
         if pairs[0, p] != last:
@@ -67,8 +64,7 @@ def index(Matrix matrix, Stumps stumps, const long long[:, ::1] pairs):
     IN pairs (2, n_pairs): the item that must win and the one that must lose; -1 is a row of zeros.
     """
     cdef Py_ssize_t n_pairs = pairs.shape[1]
-    cdef Py_ssize_t n = stumps.n
-    cdef Py_ssize_t k
+    cdef Py_ssize_t n = stumps.n, k
     cdef int[:, ::1] rows = np.empty((2, n + 1), dtype=np.int32)
     cdef char[::1] down = np.zeros(n + 1, dtype=np.int8)
     cdef Room room
@@ -91,9 +87,7 @@ def index(Matrix matrix, Stumps stumps, const long long[:, ::1] pairs):
 
 def hits(Matrix matrix, Stumps stumps, const long long[::1] rows, long long[::1] out):
     """OUT out (n): in how many rows each stump is 1. IN rows (n_rows); -1 is a row of zeros."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef Py_ssize_t n
+    cdef Py_ssize_t i, m, n
     cdef int k
     cdef int[::1] room = np.empty(stumps.n + 1, dtype=np.int32)
     with nogil:

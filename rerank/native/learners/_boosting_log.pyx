@@ -61,10 +61,7 @@ cdef class LogLoss(Boost):
         """
         cdef State* s = &self.state
         cdef long long p
-        cdef double low = 0.0
-        cdef double total = 0.0
-        cdef double norm
-        cdef double change
+        cdef double low = 0.0, total = 0.0, norm, change
         for p in range(self.groups[i], self.groups[i + 1]):
             low = max(low, -s.margin[p])
         for p in range(self.groups[i], self.groups[i + 1]):
@@ -81,8 +78,7 @@ cdef class LogLoss(Boost):
 
     cdef double reweigh(self) noexcept nogil:
         cdef State* s = &self.state
-        cdef Py_ssize_t i
-        cdef Py_ssize_t p
+        cdef Py_ssize_t i, p
         cdef long long work = 0
         self.whole = 0.0
         self.total = 0.0
@@ -102,8 +98,7 @@ cdef class LogLoss(Boost):
         cdef long long at = s.index.of_stump[k]
         cdef long long last = s.index.of_stump[k + 1]
         cdef long long work = 0
-        cdef Py_ssize_t p
-        cdef Py_ssize_t i
+        cdef Py_ssize_t p, i
         while at < last:
             i = self.group_of[pairs[at] >> 1]
             while at < last and self.group_of[pairs[at] >> 1] == i:
@@ -167,14 +162,8 @@ cdef class ScaledLogLoss(LogLoss):
         """
         cdef Py_ssize_t n = self.gather(k)
         cdef double h = <double>self.hits[self.state.order[k]]
-        cdef double step = 0.0
-        cdef double more
-        cdef double less
-        cdef double norm
-        cdef double expected
-        cdef double fall = 0.0
-        cdef Py_ssize_t i
-        cdef Py_ssize_t _
+        cdef double step = 0.0, more, less, norm, expected, fall = 0.0
+        cdef Py_ssize_t i, _
         if h == 0.0:
             return 0.0
         for _ in range(self.most):

@@ -5,12 +5,8 @@ from rerank.native.learners._weights cimport Weights
 
 cdef class Link:
     cdef readonly object theta
-    cdef double[::1] sums
-    cdef double[::1] drift
-    cdef double[::1] moved
-    cdef double[::1] factors
-    cdef Py_ssize_t k
-    cdef Py_ssize_t p
+    cdef double[::1] sums, drift, moved, factors
+    cdef Py_ssize_t k, p
     cdef Py_ssize_t row  # element (i, j) is at i * row + j * column
     cdef Py_ssize_t column
     cdef double q

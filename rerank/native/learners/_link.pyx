@@ -41,11 +41,8 @@ cdef void link_theta(Link link) noexcept nogil:
     """
     cdef const double* theta = &link.sums[0]
     cdef double* w = &link.moved[0]
-    cdef double largest = 0.0
-    cdef double total = 0.0
-    cdef double value
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef double largest = 0.0, total = 0.0, value
+    cdef Py_ssize_t i, j
     for j in range(link.k * link.p):
         largest = max(largest, fabs(theta[j]))
     for j in range(link.k * link.p):

@@ -34,19 +34,12 @@ cdef class ListBlock:
     their order (items None). If their values are numbered by list, a list has n_entries numbers at most.
     """
 
-    cdef Rows rows
-    cdef Rows members
-    cdef bint bundled
-    cdef bint marginal
-    cdef const long long[::1] offsets
-    cdef const long long[::1] items
-    cdef const double[::1] target
-    cdef const double[::1] weight
+    cdef Rows rows, members
+    cdef bint bundled, marginal
+    cdef const long long[::1] offsets, items
+    cdef const double[::1] target, weight
     cdef const long long[::1] starts
-    cdef double[::1] slope
-    cdef double[::1] share
-    cdef double[::1] of_bundle
-    cdef double[::1] of_entry
+    cdef double[::1] slope, share, of_bundle, of_entry
     cdef tuple held
 
     def __init__(
@@ -79,10 +72,7 @@ cdef double loss_and_slope(
     cdef Py_ssize_t j
     cdef double most = s[0]
     cdef double nearest = -1e308  # the largest score of a target, relative to the largest of all
-    cdef double total = 0.0
-    cdef double reached = 0.0
-    cdef double aimed = 0.0
-    cdef double goal
+    cdef double total = 0.0, reached = 0.0, aimed = 0.0, goal
     for j in range(1, k):
         if s[j] > most:
             most = s[j]
@@ -127,10 +117,8 @@ cdef void gather_bundles(
     """INOUT gradient += the sum over the k rows of list i, from ``row`` on, of their slope times the row."""
     cdef const Local* local = &X.local
     cdef Py_ssize_t n = starts[i + 1] - starts[i]
-    cdef Py_ssize_t j
-    cdef Py_ssize_t e
-    cdef long long at
-    cdef long long first
+    cdef Py_ssize_t j, e
+    cdef long long at, first
     memset(to.of_bundle, 0, n * sizeof(double))
     if local.entry == NULL:
         for j in range(k):
@@ -157,9 +145,7 @@ def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
     cdef const double* seen = &w[0]
     cdef double* s = &block.slope[0]
     cdef Sums sums
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t k
+    cdef Py_ssize_t i, j, k
     cdef long long first
     cdef double total = 0.0
     sums.of_bundle = &block.of_bundle[0]

@@ -145,14 +145,9 @@ cdef class LineSearch:
         IN scores (n), chosen (n_lists) and sums (k) at gamma = 0 as `choose` gives them; unit > 0: the gamma
         of a long step.
         """
-        cdef Py_ssize_t i
-        cdef Py_ssize_t c
-        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t i, c, at = 0
         cdef long long first
-        cdef int k
-        cdef int t
-        cdef int held
-        cdef int lines
+        cdef int k, t, held, lines
         cdef double* change = &self.scratch[0, 0]
         self.unit = unit
         self.breaks.n_buckets = <int> min(max(lists.shape[0] / LISTS_OF_BUCKET, 1), MOST_BUCKETS)
@@ -203,8 +198,7 @@ cdef class LineSearch:
         """Consider the intervals below the breakpoints of a bucket, by rising gamma."""
         cdef int* rank = &self.breaks.rank[self.breaks.begin[bucket]]
         cdef int n = self.breaks.size[bucket]
-        cdef int i
-        cdef int ahead
+        cdef int i, ahead
         sort_bucket(&self.breaks, bucket)
         for i in range(n):
             ahead = rank[min(i + AHEAD, n - 1)]
@@ -279,10 +273,7 @@ cdef class LineSearch:
         INOUT walk: it ends above the last breakpoint.
         """
         cdef Walk one = walk[0]
-        cdef int alive = 0
-        cdef int total = 0
-        cdef int i
-        cdef int j
+        cdef int alive = 0, total = 0, i, j
         cdef Py_ssize_t c
         walk.floor = floor_of(least)
         for j in range(self.breaks.n_buckets):
@@ -328,11 +319,8 @@ cdef class LineSearch:
 
     def intervals(self):
         """Return every interval wider than rounding: ends (m, 2), rising, and summed statistics (m, k)."""
-        cdef Py_ssize_t i
-        cdef Py_ssize_t c
-        cdef Py_ssize_t found = 0
-        cdef double lower = -INFINITY
-        cdef double upper
+        cdef Py_ssize_t i, c, found = 0
+        cdef double lower = -INFINITY, upper
         cdef double[:, ::1] ends = np.empty((self.breaks.n + 1, 2))
         cdef double[:, ::1] totals = np.empty((self.breaks.n + 1, self.table.width))
         cdef double[::1] sums = np.array(self.sums)

@@ -62,8 +62,7 @@ cdef inline void fill_buckets(Breaks* breaks) noexcept nogil:
 
 cdef inline void fill_all_buckets(Breaks* breaks) noexcept nogil:
     """Fill `begin` and `rank`; no bucket is left out."""
-    cdef int j
-    cdef int total = 0
+    cdef int j, total = 0
     for j in range(breaks.n_buckets):
         breaks.begin[j] = total
         total += breaks.size[j]

@@ -71,8 +71,7 @@ cdef inline void consider(
     A larger value is better; NaN is never chosen. The order of calls does not matter.
     """
     cdef double objective = value - cost(within(lower, upper, unit), penalty)
-    cdef double gap
-    cdef double best_gap
+    cdef double gap, best_gap
     if not objective >= best.objective or objective == -INFINITY:
         return
     if objective == best.objective:
@@ -163,9 +162,7 @@ cdef inline bint cannot_beat(const double* sums, double method, double floor) no
 
     floor is (value / 100)^4 less a share far above the rounding of either.
     """
-    cdef double product
-    cdef double total
-    cdef double short_by
+    cdef double product, total, short_by
     if floor <= 0.0 or method == ADD or not (sums[0] > 0.0 and sums[1] > 0.0 and sums[2] > 0.0):
         return False
     if not sums[3] > 0.0:

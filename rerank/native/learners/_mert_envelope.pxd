@@ -27,13 +27,8 @@ cdef inline int envelope(
 
     IN order (k): the items of a list by rising slope; slopes (k); scores: of the items in their own order.
     """
-    cdef int top = -1
-    cdef int t = 0
-    cdef int item
-    cdef double apart = 1.0
-    cdef double below = 0.0
-    cdef double slope
-    cdef double score
+    cdef int top = -1, t = 0, item
+    cdef double apart = 1.0, below = 0.0, slope, score
     while t < k:
         slope = slopes[t]
         item = order[t]

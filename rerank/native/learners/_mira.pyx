@@ -32,14 +32,8 @@ cdef class Worths:
     cdef const long long[::1] offsets
     cdef const double[:, ::1] stats
     cdef int kind
-    cdef double a
-    cdef double b
-    cdef double factor
-    cdef double decay
-    cdef double[::1] background
-    cdef double[::1] sums
-    cdef double[::1] score
-    cdef double[::1] worth
+    cdef double a, b, factor, decay
+    cdef double[::1] background, sums, score, worth
 
     def __init__(
         self, const long long[::1] offsets, const double[:, ::1] stats, int kind, double a, double b,
@@ -65,8 +59,7 @@ cdef class Worths:
 
     cdef void judge(self, long long first, Py_ssize_t n) noexcept nogil:
         """OUT self.worth of the n candidates from ``first`` on."""
-        cdef Py_ssize_t i
-        cdef Py_ssize_t j
+        cdef Py_ssize_t i, j
         cdef Py_ssize_t k = self.stats.shape[1]
         cdef const double* rows = &self.stats[first, 0]
         cdef double length = 0.0
@@ -98,8 +91,7 @@ cdef bint hope_and_fear(
     Return whether the hope is worth more than the fear.
     """
     cdef Py_ssize_t i
-    cdef double most_hoped = 0.0
-    cdef double most_feared = 0.0
+    cdef double most_hoped = 0.0, most_feared = 0.0
     hope[0] = fear[0] = -1
     for i in range(n):
         if worth[i] != worth[i]:
@@ -166,15 +158,9 @@ def mira_round(
     cdef const Rows* X = &rows
     cdef Moving* to = &weights.moving
     cdef Step* step = &difference.step
-    cdef Py_ssize_t v
-    cdef Py_ssize_t n
-    cdef Py_ssize_t hope
-    cdef Py_ssize_t fear
+    cdef Py_ssize_t v, n, hope, fear
     cdef long long first
-    cdef double norm
-    cdef double loss
-    cdef double eta
-    cdef double total = 0.0
+    cdef double norm, loss, eta, total = 0.0
     cdef long long updates = 0
     with nogil:
         for v in range(visits.shape[0]):

@@ -58,9 +58,7 @@ def prank(
     cdef Py_ssize_t v
     cdef long long row
     cdef double u
-    cdef long long before
-    cdef long long updates = 0
-    cdef long long loss = 0
+    cdef long long before, updates = 0, loss = 0
     with nogil:
         for v in range(visits.shape[0]):
             row = visits[v]
@@ -95,10 +93,8 @@ def uneven(
     cdef Moving* b = &moving_b
     cdef Py_ssize_t v
     cdef long long row
-    cdef double score
-    cdef double y
-    cdef long long updates = 0
-    cdef long long wrong = 0
+    cdef double score, y
+    cdef long long updates = 0, wrong = 0
     with nogil:
         for v in range(visits.shape[0]):
             row = visits[v]
@@ -133,12 +129,8 @@ def extent(Matrix matrix, const long long[::1] rows):
     """Return the largest sum of squares and the largest sum of magnitudes of a row among ``rows`` (n)."""
     cdef const Rows* X = &matrix.rows
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long n
-    cdef double squares
-    cdef double magnitudes
-    cdef double most_squares = 0.0
-    cdef double most_magnitudes = 0.0
+    cdef long long i, n
+    cdef double squares, magnitudes, most_squares = 0.0, most_magnitudes = 0.0
     with nogil:
         for v in range(rows.shape[0]):
             i = rows[v]

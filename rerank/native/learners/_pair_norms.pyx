@@ -13,9 +13,7 @@ from rerank.native.learners._violations cimport ListPairs
 
 cdef inline double square_and_product(const Step* step, const double* sums, double* product) noexcept nogil:
     """Return the squared norm of a difference. OUT product: its product with ``sums``."""
-    cdef double square = 0.0
-    cdef double total = 0.0
-    cdef double value
+    cdef double square = 0.0, total = 0.0, value
     cdef Py_ssize_t m
     for m in range(step.size):
         value = step.value[m]
@@ -27,8 +25,7 @@ cdef inline double square_and_product(const Step* step, const double* sums, doub
 
 cdef inline void add_step(const Step* step, double u, double* sums) noexcept nogil:
     """INOUT sums (n_features) += u times a difference; u = 0 clears the features of the difference."""
-    cdef Py_ssize_t f
-    cdef Py_ssize_t m
+    cdef Py_ssize_t f, m
     for m in range(step.size):
         f = m if step.all else step.place[m]
         sums[f] = 0.0 if u == 0.0 else sums[f] + u * step.value[m]
@@ -42,12 +39,8 @@ cdef double norms_of_list(
     With y = x - x of the first item and n = the number of pairs of an item it is the sum over items of
     n |y|^2 less twice the sum over pairs of y·y'.
     """
-    cdef double total = 0.0
-    cdef double product
-    cdef double square
-    cdef int low = p.k
-    cdef int high = p.k
-    cdef int j
+    cdef double total = 0.0, product, square
+    cdef int low = p.k, high = p.k, j
     # Only the first items have a range. If it is one alone, its y is 0 and so are all products.
     if p.k < 2 or p.start[1] >= p.stop[1]:
         for j in range(1, p.k):

@@ -61,12 +61,9 @@ def batch_round(
     cdef double* a = NULL
     cdef Ranges p
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long first
+    cdef long long i, first
     cdef int j
-    cdef count here
-    cdef count updates = 0
-    cdef count violated = 0
+    cdef count here, updates = 0, violated = 0
     with nogil:
         for v in range(visits.shape[0]):
             i = visits[v]
@@ -117,24 +114,18 @@ def online_round(
     cdef const Rows* X = &rows
     cdef Moving moving = weights.moving
     cdef Moving* to = &moving
-    cdef double square = dimension.square
-    cdef double tau = pairs.tau
-    cdef double c_tau = pairs.c * pairs.tau
+    cdef double square = dimension.square, tau = pairs.tau, c_tau = pairs.c * pairs.tau
     cdef double* z = pairs.room.z
     cdef word* seen = pairs.room.words  # the version of the weights for which z was computed
     cdef const long long* items
     cdef double* a
     cdef Ranges p
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long first
-    cdef int j
-    cdef int l
+    cdef long long i, first
+    cdef int j, l
     cdef double g
     cdef word version = 0
-    cdef count here
-    cdef count updates = 0
-    cdef count violated = 0
+    cdef count here, updates = 0, violated = 0
     with nogil:
         for v in range(visits.shape[0]):
             i = visits[v]

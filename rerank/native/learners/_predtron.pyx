@@ -35,16 +35,13 @@ cdef class GainLists:
     loss.
     """
 
-    cdef const long long[::1] offsets
-    cdef const long long[::1] items
+    cdef const long long[::1] offsets, items
     cdef const double[::1] gains
     cdef const int[::1] places
     cdef const double[::1] steps
-    cdef const double[:, ::1] by_place
-    cdef const double[:, ::1] scales
+    cdef const double[:, ::1] by_place, scales
     cdef int depth
-    cdef bint fixed
-    cdef bint loss_driven
+    cdef bint fixed, loss_driven
     cdef RankingRoom room
     cdef double[:, ::1] numbers
     cdef int[:, ::1] whole
@@ -104,8 +101,7 @@ cdef inline Listed list_at(GainLists lists, long long i) noexcept nogil:
 
 cdef inline double predict(const Listed* p, RankingRoom room) noexcept nogil:
     """OUT order: items by falling score, on ties by rising gain. Return the loss, -1 if it is 0."""
-    cdef double lost = 0.0
-    cdef double lacking
+    cdef double lost = 0.0, lacking
     cdef bint wrong = False
     cdef int j
     for j in range(p.k):
@@ -125,10 +121,7 @@ cdef inline void rank_correctly(const Listed* p) noexcept nogil:
     Of these rankings it is the nearest to the scores: items of one gain by falling score, and so are all
     items from place ``depth`` on. If ``fixed``, it is the one in ``places`` instead.
     """
-    cdef int j
-    cdef int item
-    cdef int place
-    cdef int after = p.depth
+    cdef int j, item, place, after = p.depth
     if p.fixed:
         for j in range(p.k):
             p.correct[j] = p.places[j]
@@ -194,13 +187,8 @@ def ranking_pass(
     cdef double* theta = &link.sums[0] if linked else to.w
     cdef double* drift = &link.drift[0] if linked else to.drift
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long first
-    cdef long long failed = -1
-    cdef long long updates = 0
-    cdef double losses = 0.0
-    cdef double loss
-    cdef double step
+    cdef long long i, first, failed = -1, updates = 0
+    cdef double losses = 0.0, loss, step
     cdef int j
     with nogil:
         for v in range(visits.shape[0]):

@@ -95,11 +95,7 @@ cdef inline bint find_scores(
     """
     cdef Py_ssize_t c
     cdef long long m
-    cdef double value
-    cdef double t0
-    cdef double t1
-    cdef double t2
-    cdef double t3
+    cdef double value, t0, t1, t2, t3
     cdef const double* row
     cdef bint fine = True
     c = 0
@@ -167,15 +163,8 @@ def class_pass(
     cdef long long last = rows.n_features * d
     cdef Example x
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long m
-    cdef long long f
-    cdef long long failed = -1
-    cdef long long updates = 0
-    cdef double losses = 0.0
-    cdef double loss
-    cdef double step
-    cdef double value
+    cdef long long i, m, f, failed = -1, updates = 0
+    cdef double losses = 0.0, loss, step, value
     with nogil:
         for v in range(visits.shape[0]):
             i = visits[v]

@@ -77,9 +77,7 @@ cdef class ClassSets(SomeClasses):
     cdef double visit(self, long long i) noexcept nogil:
         cdef Py_ssize_t k = self.mark(i, 1)
         cdef Py_ssize_t c
-        cdef double missed = 0.0
-        cdef double extra = 0.0
-        cdef double found
+        cdef double missed = 0.0, extra = 0.0, found
         for c in range(self.m):
             if self.has[c]:
                 missed += self.t[c] <= 0.0
@@ -118,15 +116,8 @@ cdef class ClassSets(SomeClasses):
         It lacks the a classes of the label of the lowest scores and has the b others of the highest ones, for
         which a * b plus the gains of similarity is largest; on ties more classes. The best b rises with a.
         """
-        cdef Py_ssize_t n = self.m - k
-        cdef Py_ssize_t a
-        cdef Py_ssize_t b = 0
-        cdef Py_ssize_t best_a = 0
-        cdef Py_ssize_t best_b = 0
-        cdef double lacking = 0.0
-        cdef double having = 0.0
-        cdef double best = 0.0
-        cdef double scale = 2.0 * self.root
+        cdef Py_ssize_t n = self.m - k, a, b = 0, best_a = 0, best_b = 0
+        cdef double lacking = 0.0, having = 0.0, best = 0.0, scale = 2.0 * self.root
         self.split(k, 1.0)
         for a in range(k + 1):
             if a > 0:
@@ -169,8 +160,7 @@ cdef class ClassRankings(SomeClasses):
     cdef double visit(self, long long i) noexcept nogil:
         cdef Py_ssize_t k = self.mark(i, 1)
         cdef double found = 0.0
-        cdef Py_ssize_t c
-        cdef Py_ssize_t p
+        cdef Py_ssize_t c, p
         if self.overtaken(k):
             self.split(k, -1.0)
             found = self.predict(k)
@@ -185,8 +175,7 @@ cdef class ClassRankings(SomeClasses):
 
     cdef bint overtaken(self, Py_ssize_t k) noexcept nogil:
         """Return whether another class has at least the score of one of the k classes of the example."""
-        cdef double lowest = INFINITY
-        cdef double highest = -INFINITY
+        cdef double lowest = INFINITY, highest = -INFINITY
         cdef Py_ssize_t c
         for c in range(self.m):
             if self.has[c]:
@@ -197,11 +186,8 @@ cdef class ClassRankings(SomeClasses):
 
     cdef double predict(self, Py_ssize_t k) noexcept nogil:
         """OUT position_of: the classes by falling score, on ties the others first. Return its loss."""
-        cdef Py_ssize_t a = 0
-        cdef Py_ssize_t b = 0
-        cdef Py_ssize_t p
-        cdef double total = 0.0
-        cdef double ideal = 0.0
+        cdef Py_ssize_t a = 0, b = 0, p
+        cdef double total = 0.0, ideal = 0.0
         for p in range(k):
             ideal += self.values[0, p]
         self.gain_scale = 1.0 / ideal

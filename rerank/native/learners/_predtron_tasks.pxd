@@ -21,9 +21,7 @@ cdef class TwoClasses(Task):
 
 
 cdef class OneClass(Task):
-    cdef const double[::1] weights
-    cdef const double[::1] values
-    cdef const double[::1] reject
+    cdef const double[::1] weights, values, reject
     cdef double root
     cdef double loss(self, Py_ssize_t c, int y) noexcept nogil
     cdef Py_ssize_t rival(self, int y, bint augmented, double* similarity) noexcept nogil

@@ -107,11 +107,8 @@ cdef class OneClass(Task):
         OUT similarity. On ties without losses the one of the largest loss wins, then the first.
         """
         cdef Py_ssize_t last = self.m + (self.reject is not None)
-        cdef Py_ssize_t best = -1
-        cdef Py_ssize_t c
-        cdef double total = 0.0
-        cdef double value
-        cdef double largest = 0.0
+        cdef Py_ssize_t best = -1, c
+        cdef double total = 0.0, value, largest = 0.0
         for c in range(last):
             value = total * self.root if c == self.m else self.t[c]
             total += value

@@ -22,9 +22,7 @@ def measure(
     Return the sums of most * max(0, 1 - margin) and of alpha.
     """
     cdef Py_ssize_t p
-    cdef double slope
-    cdef double loss = 0.0
-    cdef double mass = 0.0
+    cdef double slope, loss = 0.0, mass = 0.0
     with nogil:
         for p in range(better.shape[0]):
             slope = 1.0 - (f[better[p]] - f[worse[p]])
@@ -50,8 +48,7 @@ def choose(
     Return how many are chosen.
     """
     cdef Py_ssize_t i
-    cdef int a
-    cdef int b
+    cdef int a, b
     with nogil:
         for i in range(order.shape[0]):
             a = better[order[i]]
@@ -75,8 +72,7 @@ def within(const int[::1] better, const int[::1] worse, const int[::1] place, lo
     IN better, worse (n_pairs); place (n_items), see choose. OUT pairs (n_pairs), the first ones.
     Return their number.
     """
-    cdef Py_ssize_t p
-    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t p, n = 0
     with nogil:
         for p in range(better.shape[0]):
             if place[better[p]] >= 0 and place[worse[p]] >= 0:
@@ -95,22 +91,13 @@ def ascend(
     met in a sweep; sweeps, at most. INOUT alpha (n); f (m), the scores; change (m), of beta.
     Return the number of steps, and the first pair with a negative curvature, -1 if no pair has one.
     """
-    cdef Py_ssize_t sweep
-    cdef Py_ssize_t p
-    cdef Py_ssize_t k
-    cdef Py_ssize_t i
+    cdef Py_ssize_t sweep, p, k, i
     cdef Py_ssize_t n = better.shape[0]
     cdef Py_ssize_t m = gram.shape[0]
     cdef Py_ssize_t bad = -1
     cdef long long steps = 0
-    cdef int a
-    cdef int b
-    cdef double slope
-    cdef double bend
-    cdef double scale
-    cdef double to
-    cdef double by
-    cdef double largest
+    cdef int a, b
+    cdef double slope, bend, scale, to, by, largest
     cdef double* scores = &f[0]
     cdef const double* up
     cdef const double* down
@@ -159,8 +146,7 @@ def advance(
     IN rows (any, n_items) of the kernel; slots (m), the row of each item that changed; change (m), of its
     beta. INOUT f (n_items).
     """
-    cdef Py_ssize_t k
-    cdef Py_ssize_t i
+    cdef Py_ssize_t k, i
     cdef Py_ssize_t n = f.shape[0]
     cdef double by
     cdef double* scores = &f[0]

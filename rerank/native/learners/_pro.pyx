@@ -26,10 +26,7 @@ def pair_loss(
     IN scores (n_items), better, worse, weight (n_pairs); OUT slope (n_items): the derivative by each score.
     """
     cdef Py_ssize_t p
-    cdef double margin
-    cdef double small
-    cdef double pull
-    cdef double total = 0.0
+    cdef double margin, small, pull, total = 0.0
     with nogil:
         slope[:] = 0.0
         for p in range(better.shape[0]):
@@ -68,9 +65,7 @@ def squares(
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
     cdef const Rows* X = &rows
     cdef Step* step = &difference.step
-    cdef Py_ssize_t d = X.width
-    cdef Py_ssize_t p
-    cdef Py_ssize_t j
+    cdef Py_ssize_t d = X.width, p, j
     with nogil:
         for p in range(better.shape[0]):
             if X.layout == DENSE:

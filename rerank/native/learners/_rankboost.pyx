@@ -53,8 +53,7 @@ cdef void window_sums(
 
     IN value, first, last (k); scratch suffix (k).
     """
-    cdef int i
-    cdef int j
+    cdef int i, j
     cdef int split = 0  # sums of what is before it are suffix sums up to it, what is after it is in ``back``
     cdef int end = 0
     cdef double back = 0.0
@@ -80,10 +79,7 @@ cdef void log_window_sums(
     const double* value, const int* first, const int* last, int k, double* suffix, double* out
 ) noexcept nogil:
     """OUT out[i]: the logarithm of the sum of exp of the values first[i]:last[i]; see window_sums."""
-    cdef int i
-    cdef int j
-    cdef int split = 0
-    cdef int end = 0
+    cdef int i, j, split = 0, end = 0
     cdef double back = -INFINITY
     for i in range(k):
         if first[i] >= last[i]:
@@ -107,9 +103,7 @@ cdef double weigh(List* part) noexcept nogil:
     """OUT up, down, below, above and wide of a list. Return the log of the sum of its pairs' weights."""
     cdef int i
     cdef double low = part.score[0]
-    cdef double high = low
-    cdef double centre
-    cdef double total = 0.0
+    cdef double high = low, centre, total = 0.0
     for i in range(1, part.k):
         low = min(low, part.score[i])
         high = max(high, part.score[i])
@@ -214,8 +208,7 @@ cdef class RangePairs:
         cdef Py_ssize_t n_lists = self.offsets.shape[0] - 1
         cdef Py_ssize_t i
         cdef int j
-        cdef double total = -INFINITY
-        cdef double factor
+        cdef double total = -INFINITY, factor
         cdef List part
         with nogil:
             for i in range(n_lists):
@@ -241,8 +234,7 @@ cdef class RangePairs:
         ``potentials`` must have been called after the last change of scores.
         """
         cdef Py_ssize_t i
-        cdef double right = 0.0
-        cdef double wrong = 0.0
+        cdef double right = 0.0, wrong = 0.0
         cdef List part
         with nogil:
             for i in range(self.offsets.shape[0] - 1):
@@ -291,8 +283,7 @@ cdef struct Column:
 cdef void add_up(const double* potential, const int* items, long long n, double* sums) noexcept nogil:
     """OUT sums[e], of the potentials of the first e items, e <= n; four at a time, as adding takes long."""
     cdef long long at = 0
-    cdef double total = 0.0
-    cdef double two
+    cdef double total = 0.0, two
     sums[0] = 0.0
     while at + 4 <= n:
         two = potential[items[at]] + potential[items[at + 1]]
@@ -319,8 +310,7 @@ cdef Column column_at(
 ) noexcept nogil:
     """Return a feature; OUT sums."""
     cdef Column column
-    cdef long long at
-    cdef long long end
+    cdef long long at, end
     column.number = c
     column.first = rankers.groups[c]
     column.last = rankers.groups[c + 1] - 1
@@ -342,8 +332,7 @@ cdef void extremes(
     const double* sums, const long long* ends, long long begin, long long n, double* high, double* low
 ) noexcept nogil:
     """INOUT high, low: of sums[ends[k] - begin], k < n; four at a time, as each waits for the one before."""
-    cdef double[4] most
-    cdef double[4] least
+    cdef double[4] most, least
     cdef double total
     cdef long long at = 0
     cdef int k
@@ -367,13 +356,11 @@ cdef void extremes(
 
 cdef double largest(const Groups* rankers, const Column* column, bint both) noexcept nogil:
     """Return the largest gain of the weak rankers of a feature."""
-    cdef double high = -INFINITY
-    cdef double low = INFINITY
+    cdef double high = -INFINITY, low = INFINITY
     cdef double top = -INFINITY  # of the groups from the one without entries on, to whose sums it is added
     cdef double bottom = INFINITY
     cdef const long long* ends = rankers.bounds + 1
-    cdef long long stop = column.last
-    cdef long long middle
+    cdef long long stop = column.last, middle
     if stop > column.first and rankers.at[stop - 1] != rankers.at[stop - 1]:
         stop -= 1  # only the last group before the missing values may have no threshold
     middle = min(max(rankers.rest[column.number], column.first), stop)
@@ -467,9 +454,7 @@ cdef class Search:
         """INOUT gains, last: what the gains are at most with these potentials."""
         cdef Py_ssize_t n = self.last.shape[0]
         cdef Py_ssize_t i
-        cdef double change
-        cdef double rise = 0.0
-        cdef double fall = 0.0
+        cdef double change, rise = 0.0, fall = 0.0
         for i in range(n):
             change = potential[i] - self.last[i]
             rise += max(change, 0.0)
@@ -493,8 +478,7 @@ cdef class Search:
         """
         cdef Best best
         cdef Column column
-        cdef Py_ssize_t c
-        cdef Py_ssize_t first = 0
+        cdef Py_ssize_t c, first = 0
         best.gain = -INFINITY
         best.tie = tie
         best.value = 0.0

@@ -20,9 +20,7 @@ def advance(
     cdef const int* worse = &pairs[1, 0]
     cdef const double* right = NULL
     cdef const double* wrong = NULL
-    cdef double change
-    cdef double share
-    cdef double total = 0.0
+    cdef double change, share, total = 0.0
     if costs is not None:
         right, wrong = &costs[0, 0], &costs[1, 0]
     sums[:, :] = 0.0
@@ -46,9 +44,7 @@ def advance(
 def split(const int[:, ::1] pairs, const double[::1] h, const double[::1] shares):
     """Return the sums of the shares (n_pairs) of pairs that h (n_items) puts right, and puts wrong."""
     cdef Py_ssize_t i
-    cdef double right = 0.0
-    cdef double wrong = 0.0
-    cdef double change
+    cdef double right = 0.0, wrong = 0.0, change
     with nogil:
         for i in range(pairs.shape[1]):
             change = h[pairs[0, i]] - h[pairs[1, i]]

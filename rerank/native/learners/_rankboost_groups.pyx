@@ -12,8 +12,7 @@ def groups_of(
     """
     cdef Py_ssize_t n = group.shape[0]
     cdef Py_ssize_t m = at.shape[0]
-    cdef Py_ssize_t passed = 0
-    cdef Py_ssize_t k
+    cdef Py_ssize_t passed = 0, k
     cdef long long i
     cdef double value
     with nogil:

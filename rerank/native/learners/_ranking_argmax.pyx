@@ -71,8 +71,7 @@ cdef bint in_range(const RankingProblem* p) noexcept nogil:
 cdef void sort_items(const RankingProblem* p, RankingRoom room) noexcept nogil:
     """OUT room.ranks: rows, grades, f."""
     cdef Ranks* r = &room.ranks
-    cdef int i
-    cdef int m = p.m
+    cdef int i, m = p.m
     r.m = m
     r.discounts = p.discounts
     for i in range(m):
@@ -98,14 +97,8 @@ cdef void order_rows(Ranks* r) noexcept nogil:
 
     From the bottom up, a position gets the last row of that grade which gains least if it moves one up.
     """
-    cdef int at
-    cdef int grade
-    cdef int chosen
-    cdef int row
-    cdef double lost
-    cdef double won
-    cdef double key
-    cdef double least
+    cdef int at, grade, chosen, row
+    cdef double lost, won, key, least
     for grade in range(r.n_grades):
         r.head[grade] = r.grade_start[grade + 1] - 1
     for at in range(r.m - 1, -1, -1):
@@ -127,8 +120,7 @@ cdef void order_rows(Ranks* r) noexcept nogil:
 cdef void set_potentials(Ranks* r) noexcept nogil:
     """OUT r.v: between neighbours the mean of what either row's cost changes by."""
     cdef int at
-    cdef double gains
-    cdef double scores
+    cdef double gains, scores
     r.v[0] = 0.0
     for at in range(r.m - 1):
         gains = 0.5 * (r.gain[r.row_at[at]] + r.gain[r.row_at[at + 1]])
@@ -144,10 +136,7 @@ cdef int envelope(Ranks* r, double gain) noexcept nogil:
     For each position cost - v is a line of the score, and the slopes rise with positions. OUT r.done: the
     positions by falling score; r.distance: the lines at 0.
     """
-    cdef int n = 0
-    cdef int at
-    cdef int last
-    cdef int before
+    cdef int n = 0, at, last, before
     cdef double* line = r.distance
     for at in range(r.m):
         line[at] = gain * r.discounts[at] - r.v[at]
@@ -166,14 +155,8 @@ cdef int envelope(Ranks* r, double gain) noexcept nogil:
 
 cdef void free_rows(Ranks* r) noexcept nogil:
     """Free the rows whose cost - v is less at another position, by more than rounding. OUT r.free_rows."""
-    cdef int grade
-    cdef int row
-    cdef int at
-    cdef int here = 0
-    cdef int n = 0
-    cdef double least
-    cdef double next_least
-    cdef double rounding = 0.0
+    cdef int grade, row, at, here = 0, n = 0
+    cdef double least, next_least, rounding = 0.0
     cdef bint few
     for row in range(r.m):
         least = fabs(r.gain[row]) * r.discounts[0]
@@ -210,9 +193,7 @@ cdef void free_rows(Ranks* r) noexcept nogil:
 cdef void fill_positions(const RankingProblem* p, const Ranks* r) noexcept nogil:
     """OUT p.item_at, p.position_of: the items of each grade in order at the positions of its rows."""
     cdef int* grade_of = r.position_of
-    cdef int grade
-    cdef int at
-    cdef int row
+    cdef int grade, at, row
     for grade in range(r.n_grades):
         r.head[grade] = r.grade_start[grade]
         for row in range(r.grade_start[grade], r.grade_start[grade + 1]):
@@ -265,8 +246,7 @@ def argmax(
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef RankingRoom room = RankingRoom(by_position.shape[1])
     cdef RankingProblem p
-    cdef Py_ssize_t k
-    cdef Py_ssize_t failed = -1
+    cdef Py_ssize_t k, failed = -1
     cdef long long at
     with nogil:
         for k in range(n_lists):

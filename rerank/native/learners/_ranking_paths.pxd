@@ -44,8 +44,7 @@ cdef inline double least_cost(Ranks* r, int row) noexcept nogil:
     cdef double h
     cdef double gain = r.gain[row]
     cdef double score = r.score[row]
-    cdef int at = 0
-    cdef int k
+    cdef int at = 0, k
     for k in range(4):
         least[k] = INFINITY
     while at + 4 <= r.m:
@@ -73,11 +72,8 @@ cdef inline Py_ssize_t relax(Ranks* r, int row, double shift, double* least) noe
     cdef const double* f = r.f
     cdef const double* v = r.open_v
     cdef const double* discounts = r.discounts
-    cdef Py_ssize_t m = r.m
-    cdef Py_ssize_t at
-    cdef double h
-    cdef double old
-    cdef double after
+    cdef Py_ssize_t m = r.m, at
+    cdef double h, old, after
     for at in range(m):  # alone and without a branch, so that compilers use wide registers
         h = gain * discounts[at] - score * f[at] - v[at] + shift
         old = distance[at]
@@ -88,8 +84,7 @@ cdef inline Py_ssize_t relax(Ranks* r, int row, double shift, double* least) noe
 
 cdef inline int row_before(Ranks* r, int start, int n_done, int at) noexcept nogil:
     """Return which row gave a position its distance: 0 is start, k that at done[k - 1], at most n_done."""
-    cdef int k
-    cdef int best = 0
+    cdef int k, best = 0
     cdef double h
     cdef double least = cost(r, start, at) - r.v[at]
     for k in range(n_done):
@@ -102,8 +97,7 @@ cdef inline int row_before(Ranks* r, int start, int n_done, int at) noexcept nog
 
 cdef inline void exchange(Ranks* r, int start, int n_done, int end) noexcept nogil:
     """Move the rows along the path one position on. INOUT r.row_at."""
-    cdef int k = n_done
-    cdef int at = end
+    cdef int k = n_done, at = end
     while True:
         k = row_before(r, start, k, at)
         if k == 0:
@@ -116,12 +110,9 @@ cdef inline void exchange(Ranks* r, int start, int n_done, int end) noexcept nog
 
 cdef inline void augment(Ranks* r, int start) noexcept nogil:
     """Give the free row ``start`` a position by the shortest path to a free position. INOUT r."""
-    cdef int n_done = 0
-    cdef int k
+    cdef int n_done = 0, k
     cdef Py_ssize_t at
-    cdef double shift
-    cdef double found
-    cdef double least = 0.0
+    cdef double shift, found, least = 0.0
     for at in range(r.m):
         r.distance[at] = INFINITY
         r.open_v[at] = r.v[at]

@@ -60,17 +60,12 @@ cdef class PairLists:
     """
 
     cdef Rows rows
-    cdef const long long[::1] offsets
-    cdef const long long[::1] items
-    cdef const long long[::1] bounds
-    cdef const long long[::1] first_group
+    cdef const long long[::1] offsets, items, bounds, first_group
     cdef const double[::1] weight
     cdef bint neighbours
-    cdef double[::1] slope
-    cdef double[::1] s
+    cdef double[::1] slope, s
     cdef int[::1] order
-    cdef double high
-    cdef double low
+    cdef double high, low
     cdef Item* here
     cdef Item* there
     cdef word* words
@@ -112,8 +107,7 @@ cdef class PairLists:
 
 cdef void merge(const Item* a, int n_a, const Item* b, int n_b, Item* out) noexcept nogil:
     """OUT out: the items of two sequences by rising score."""
-    cdef int i = 0
-    cdef int j = 0
+    cdef int i = 0, j = 0
     while i < n_a and j < n_b:
         if a[i].score <= b[j].score:
             out[i + j] = a[i]
@@ -136,13 +130,8 @@ cdef double add_slopes(
 
     Return the sum over these pairs.
     """
-    cdef int p = m
-    cdef int q = 0
-    cdef int i
-    cdef double x
-    cdef double lacks
-    cdef double beyond = 0.0
-    cdef double total = 0.0
+    cdef int p = m, q = 0, i
+    cdef double x, lacks, beyond = 0.0, total = 0.0
     if better[0].score > worse[m - 1].score + margin:
         return 0.0
     for i in range(n - 1, -1, -1):
@@ -192,9 +181,7 @@ cdef void compare_products(Work* work, const Item* better, int n, const Item* wo
     cdef Py_ssize_t width = work.width
     cdef const double* values = work.values
     cdef double* window = work.window
-    cdef int first = 0
-    cdef int stop = 0
-    cdef int i
+    cdef int first = 0, stop = 0, i
     cdef double x
     memset(window, 0, width * sizeof(double))
     for i in range(n):
@@ -228,9 +215,7 @@ cdef void sort_groups(PairLists lists, Py_ssize_t i) noexcept nogil:
     cdef const long long* bounds = &lists.bounds[0]
     cdef int* order
     cdef long long g
-    cdef int j
-    cdef int k
-    cdef int start
+    cdef int j, k, start
     for g in range(lists.first_group[i], lists.first_group[i + 1]):
         k = <int> (bounds[g + 1] - bounds[g])
         start = <int> (bounds[g] - first)
@@ -247,11 +232,7 @@ cdef void walk(PairLists lists, Py_ssize_t i, Compare compare, Work* work) noexc
     cdef long long first = lists.offsets[i]
     cdef Item* here = lists.here
     cdef Item* there = lists.there
-    cdef long long width = 1
-    cdef long long g
-    cdef long long start
-    cdef long long middle
-    cdef long long stop
+    cdef long long width = 1, g, start, middle, stop
     cdef int j
     for j in range(<int> (lists.offsets[i + 1] - first)):
         here[j].place = lists.order[first + j]
@@ -293,13 +274,9 @@ def move(PairLists lists, const double[::1] scores, double high, double low):
     the squares of that, under each margin.
     """
     cdef Work work
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t k
+    cdef Py_ssize_t i, j, k
     cdef long long first
-    cdef double square_high
-    cdef double square_low
-    cdef double weight
+    cdef double square_high, square_low, weight
     cdef double[4] total
     cdef double* s
     lists.high = high
@@ -371,13 +348,8 @@ cdef void add_outer(
     const double* x, const double* y, Py_ssize_t k, Py_ssize_t d, double weight, double* out
 ) noexcept nogil:
     """INOUT upper triangle of out (d x d) += weight times the sum over k rows of x y'."""
-    cdef Py_ssize_t j
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef double x0
-    cdef double x1
-    cdef double x2
-    cdef double x3
+    cdef Py_ssize_t j, a, b
+    cdef double x0, x1, x2, x3
     cdef double* to
     cdef const double* y0
     for j in range(0, k - k % 4, 4):
@@ -405,10 +377,7 @@ def curvature(PairLists lists, double[:, ::1] room, double[:, ::1] out):
     cdef Rows rows = lists.rows
     cdef Work work
     cdef Py_ssize_t d = out.shape[0]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t k
-    cdef Py_ssize_t m
+    cdef Py_ssize_t i, j, k, m
     cdef long long first
     cdef double* x = &room[0, 0]
     work.high = lists.high
@@ -440,11 +409,8 @@ def solve(double[:, ::1] matrix, const double[::1] b, double[::1] out):
     rounding leaves no positive curvature is left out.
     """
     cdef Py_ssize_t d = b.shape[0]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t m
-    cdef double pivot
-    cdef double factor
+    cdef Py_ssize_t i, j, m
+    cdef double pivot, factor
     with nogil:
         for i in range(d):
             out[i] = b[i]

@@ -43,9 +43,7 @@ def rise(
     (n_items): places within a list, which must fit, and slopes (n_items); all are filled from the start.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t i = 0
-    cdef Py_ssize_t found = 0
+    cdef Py_ssize_t at = 0, i = 0, found = 0
     cdef long long filled = 0
     cdef int k
     cdef bint sparse = items is not None

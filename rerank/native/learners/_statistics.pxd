@@ -21,10 +21,8 @@ cdef inline bint difference(const Table* table, Py_ssize_t old, Py_ssize_t new, 
 
     Doubles differ if their bits do; 0.0 and -0.0 are alike.
     """
-    cdef Py_ssize_t c
-    cdef Py_ssize_t k = table.width
-    cdef int apart = 0
-    cdef int change
+    cdef Py_ssize_t c, k = table.width
+    cdef int apart = 0, change
     cdef const int* a
     cdef const int* b
     cdef const double* x
@@ -48,8 +46,7 @@ cdef inline bint difference(const Table* table, Py_ssize_t old, Py_ssize_t new, 
 
 cdef inline void add_row(const Table* table, Py_ssize_t item, double* sums) noexcept nogil:
     """INOUT sums (width): plus the row of an item."""
-    cdef Py_ssize_t c
-    cdef Py_ssize_t at = item * table.width
+    cdef Py_ssize_t c, at = item * table.width
     if table.counts != NULL:
         for c in range(table.width):
             sums[c] += table.counts[at + c]

@@ -24,8 +24,7 @@ cdef double MOST_SUM = 1LL << 51
 
 cdef bint as_counts(const double[:, ::1] values, int[:, ::1] counts) noexcept nogil:
     """OUT counts (n, k): values as they are. Return whether all are whole numbers of at most 2^30."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t c
+    cdef Py_ssize_t i, c
     cdef double value
     for i in range(values.shape[0]):
         for c in range(values.shape[1]):
@@ -92,10 +91,8 @@ def _narrowed(rows):
 
 cdef double _largest(const int[:, ::1] rows):
     """Return the largest absolute value."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t c
-    cdef long long largest = 0
-    cdef long long value
+    cdef Py_ssize_t i, c
+    cdef long long largest = 0, value
     with nogil:
         for i in range(rows.shape[0]):
             for c in range(rows.shape[1]):
@@ -106,8 +103,7 @@ cdef double _largest(const int[:, ::1] rows):
 
 
 cdef inline long long first_largest(const double* scores, long long first, long long last) noexcept nogil:
-    cdef long long best = first
-    cdef long long j
+    cdef long long best = first, j
     for j in range(first + 1, last):
         if scores[j] > scores[best]:
             best = j
@@ -140,8 +136,7 @@ def choose(
     ``lists`` are written), sums (k).
     """
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long last
+    cdef long long j, last
     cdef bint finite = True
     with nogil:
         for i in range(lists.shape[0]):
@@ -171,12 +166,8 @@ def advance(
     """
     cdef const Table* table = &statistics.table
     cdef double[::1] change = np.empty(max(table.width, 1))
-    cdef Py_ssize_t i
-    cdef Py_ssize_t c
-    cdef Py_ssize_t at = 0
-    cdef long long first
-    cdef long long last
-    cdef long long t
+    cdef Py_ssize_t i, c, at = 0
+    cdef long long first, last, t
     cdef int item
     with nogil:
         for i in range(rising.shape[0]):

@@ -6,8 +6,7 @@ from rerank.native.learners._ranges cimport Room
 
 cdef inline int highest(const double* z, int first, int last) noexcept nogil:
     """Return the position of the largest z in first..last-1; on ties the first."""
-    cdef int best = first
-    cdef int i
+    cdef int best = first, i
     for i in range(first + 1, last):
         if z[i] > z[best]:
             best = i
@@ -30,14 +29,8 @@ cdef inline int worst_of_all(const Ranges* p, const double* z, int* queue, int* 
     Each item's rival is the one of its range with the largest z. On ties the first item and its first rival
     win. Ranges never move back, so that a queue of falling z has the largest one of each range in front.
     """
-    cdef double c_tau = p.c * p.tau
-    cdef double excess
-    cdef double most = 0.0
-    cdef int worst = -1
-    cdef int front = 0
-    cdef int back = 0
-    cdef int ahead = 0
-    cdef int j
+    cdef double c_tau = p.c * p.tau, excess, most = 0.0
+    cdef int worst = -1, front = 0, back = 0, ahead = 0, j
     for j in range(p.k):
         if p.start[j] >= p.stop[j]:
             continue
@@ -63,9 +56,7 @@ cdef inline int worst_of_all(const Ranges* p, const double* z, int* queue, int* 
 cdef inline int top_rival(const Ranges* p, Room* r) noexcept nogil:
     """OUT r.u: the update of the worst violated pair, from r.s. Return how many pairs there are: 0 or 1."""
     cdef double step
-    cdef int rival = 0
-    cdef int j
-    cdef int worst
+    cdef int rival = 0, j, worst
     for j in range(p.k):
         r.z[j] = r.s[j] - p.tau * p.h[j]
         r.u[j] = 0.0

@@ -7,17 +7,11 @@ ctypedef long long count
 
 
 cdef class ListPairs:
-    cdef const long long[::1] offsets
-    cdef const long long[::1] items
-    cdef const int[::1] start
-    cdef const int[::1] stop
+    cdef const long long[::1] offsets, items
+    cdef const int[::1] start, stop
     cdef const double[::1] h
-    cdef double c
-    cdef double tau
-    cdef bint even
-    cdef bint top
-    cdef bint highest
-    cdef bint plain
+    cdef double c, tau
+    cdef bint even, top, highest, plain
     cdef readonly object fast
     cdef const unsigned char[::1] engines
     cdef object keep

@@ -125,8 +125,7 @@ cdef inline count combine(const Ranges* p, Room* r) noexcept nogil:
     """OUT r.u from the counts and sums. Return the number of violated pairs."""
     cdef const double* h = p.h
     cdef double c = p.c
-    cdef int k = p.k
-    cdef int j
+    cdef int k = p.k, j
     cdef count violated = 0
     for j in range(k):
         violated += <count> r.above_n[j]
@@ -145,8 +144,7 @@ cdef inline void shift_scores(const Ranges* p, Room* r) noexcept nogil:
     """OUT r.z = scores less tau * h; clears the counts and sums."""
     cdef const double* h = p.h
     cdef double tau = p.tau
-    cdef int k = p.k
-    cdef int j
+    cdef int k = p.k, j
     if p.even:
         for j in range(k):
             r.z[j] = r.s[j]
@@ -162,10 +160,7 @@ cdef inline void shift_scores(const Ranges* p, Room* r) noexcept nogil:
 cdef inline double pairs_of_item(double zj, const double* reach, double* below, int n) noexcept nogil:
     """OUT below[l] += 1 if zj <= reach[l], for l < n. Return how many."""
     cdef int l = 0
-    cdef double hit0
-    cdef double hit1
-    cdef double total0 = 0.0
-    cdef double total1 = 0.0
+    cdef double hit0, hit1, total0 = 0.0, total1 = 0.0
     # Two lanes written out: whole numbers in doubles add exactly, in any order.
     while l + 1 < n:
         hit0 = 1.0 if zj <= reach[l] else 0.0
@@ -206,12 +201,7 @@ cdef count pair_loop(const Ranges* p, Room* r) noexcept nogil:
     cdef const int* stop = p.stop
     cdef const double* h = p.h
     cdef bint even = p.even
-    cdef int k = p.k
-    cdef int j
-    cdef int at
-    cdef int n
-    cdef int low = 0
-    cdef int high = 0
+    cdef int k = p.k, j, at, n, low = 0, high = 0
     cdef double* reach = r.u  # z[l] + c * tau, until u is computed
     shift_scores(p, r)
     for j in range(k):
@@ -239,9 +229,7 @@ cdef void place_items(double c, double tau, int k, Room* r) noexcept nogil:
 
     So a pair is violated iff place[j] < bound[l], whatever the order of equal z.
     """
-    cdef int i
-    cdef int item
-    cdef int ahead = 0
+    cdef int i, item, ahead = 0
     cdef double reach
     argsort(r.z, r.order, k, r.words, r.counts)
     for i in range(k):
@@ -262,9 +250,7 @@ cdef void sweep_runs(const Ranges* p, Room* r) noexcept nogil:
     cdef int k = p.k
     cdef Sums* at = r.tree
     cdef Sums total
-    cdef int first = 0
-    cdef int last
-    cdef int i
+    cdef int first = 0, last, i
     while first < k:
         last = first + 1
         while last < k and start[last] == start[first] and stop[last] == stop[first]:
@@ -307,12 +293,8 @@ cdef void sweep_tree(const Ranges* p, Room* r) noexcept nogil:
     cdef const double* h = p.h
     cdef int k = p.k
     cdef Sums* tree = r.tree
-    cdef Sums inside
-    cdef Sums upto
-    cdef int j
-    cdef int l
-    cdef int low = k
-    cdef int high = k
+    cdef Sums inside, upto
+    cdef int j, l, low = k, high = k
     # Above: from the last item up, ranges move up with the items; the tree holds their bounds.
     memset(tree, 0, (k + 1) * sizeof(Sums))
     inside.n = 0.0
@@ -356,10 +338,7 @@ cdef void sweep_counts(const Ranges* p, Room* r) noexcept nogil:
     cdef const int* stop = p.stop
     cdef int k = p.k
     cdef int* tree = <int*> r.tree
-    cdef int j
-    cdef int l
-    cdef int low = k
-    cdef int high = k
+    cdef int j, l, low = k, high = k
     memset(tree, 0, (k + 1) * sizeof(int))
     for j in range(k - 1, -1, -1):
         while low > start[j]:
@@ -386,8 +365,7 @@ cdef void sweep_counts(const Ranges* p, Room* r) noexcept nogil:
 
 cdef count sweep(const Ranges* p, Room* r) noexcept nogil:
     """Do the same as pair_loop in O(k log k). IN r.s, OUT r.u. Return the number of violated pairs."""
-    cdef int j
-    cdef int runs = 1
+    cdef int j, runs = 1
     shift_scores(p, r)
     place_items(p.c, p.tau, p.k, r)
     for j in range(1, p.k):
@@ -417,8 +395,7 @@ cdef inline bint prefer_pairs(const Ranges* p) noexcept nogil:
     14 per item + 7 per item and run if there are few runs.
     """
     cdef count n_pairs = 0
-    cdef int runs = 1
-    cdef int j
+    cdef int runs = 1, j
     for j in range(p.k):
         n_pairs += p.stop[j] - p.start[j]
     for j in range(1, p.k):

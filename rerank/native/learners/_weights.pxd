@@ -25,8 +25,7 @@ cdef inline const double* seen_by(const Rows* X, long long i, Weights weights) n
     cdef const int* features
     cdef const unsigned short* place
     cdef const double* values
-    cdef long long start
-    cdef long long m
+    cdef long long start, m
     if X.local.entry == NULL:
         return w
     features = X.local.features + X.local.bounds[i]

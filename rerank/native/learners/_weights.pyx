@@ -13,8 +13,7 @@ cdef class Weights:
     def __init__(self, values, Py_ssize_t most=0):
         self.values = np.zeros(values) if np.ndim(values) == 0 else np.ascontiguousarray(values, np.float64)
         self.drift = np.zeros(len(self.values))
-        cdef double[::1] w = self.values
-        cdef double[::1] drift = self.drift
+        cdef double[::1] w = self.values, drift = self.drift
         self.moving.w = &w[0] if w.shape[0] else NULL
         self.moving.drift = &drift[0] if w.shape[0] else NULL
         self.moving.t = 0.0

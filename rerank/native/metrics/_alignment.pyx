@@ -40,9 +40,7 @@ cdef void _aligned(
     from the top, which keeps the steps into each, and again from the last one up.
     """
     cdef double length = <double>m
-    cdef long long block
-    cdef long long i
-    cdef long long t
+    cdef long long block, i, t
     cdef int rows
     cdef signed char* carry
     found[0] = found[1] = found[2] = 0.0
@@ -90,13 +88,8 @@ cdef void _aligned(
 
 cdef (long long, long long) _room_needed(const Ids* p) noexcept nogil:
     """The bytes of carries, and the tokens of the longest candidate, that ``operations`` needs."""
-    cdef long long carries = 0
-    cdef long long longest = 0
-    cdef long long most
-    cdef long long m = 0
-    cdef long long j
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
+    cdef long long carries = 0, longest = 0, most, m = 0, j
+    cdef Py_ssize_t i, r
     for i in range(p.n_lists):
         most = 0
         for j in range(p.offsets[i] - p.offsets[0], p.offsets[i + 1] - p.offsets[0]):
@@ -116,13 +109,8 @@ def operations(Numbers numbers, Count[:, ::1] out, long long most_bytes):
     ``most_bytes``, and counts nothing then; else 0.
     """
     cdef const Ids* p = &numbers.here
-    cdef long long carry_bytes
-    cdef long long longest
-    cdef long long m = 0
-    cdef long long j
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef Py_ssize_t c
+    cdef long long carry_bytes, longest, m = 0, j
+    cdef Py_ssize_t i, r, c
     cdef const int* reference
     cdef double[4] found
     cdef double more

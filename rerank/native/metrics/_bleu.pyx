@@ -93,9 +93,7 @@ cdef long long enter_reference(
 ) noexcept nogil:
     """Enter the n-grams of one reference; return its number of tokens."""
     cdef long long last[ORDERS]  # the n-grams that end at the previous token, by n - 1
-    cdef long long n_tokens = 0
-    cdef long long token
-    cdef long long times
+    cdef long long n_tokens = 0, token, times
     cdef int n
     cdef bytes_at start
     while True:
@@ -118,8 +116,7 @@ cdef long long match_candidate(
 ) noexcept nogil:
     """OUT matches: clipped matches of a candidate by n - 1. Return its number of tokens."""
     cdef long long last[ORDERS]
-    cdef long long n_tokens = 0
-    cdef long long token
+    cdef long long n_tokens = 0, token
     cdef long long* state
     cdef int n
     # For orders up to this an n-gram of the references ends at the previous token. An n-gram without its
@@ -165,18 +162,11 @@ def statistics(Texts texts, Count[:, ::1] out):
     cdef word[:, ::1] grams = np.zeros((1 << bits_for(3 * most), 2), dtype=np.uint64)
     cdef long long[:, ::1] state = np.zeros((4 * most + 1, 3), dtype=np.int64)
     cdef long long[::1] lengths = np.zeros(s.n_references, dtype=np.int64)
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef Py_ssize_t k
-    cdef long long j
-    cdef long long n_tokens
-    cdef long long room
-    cdef long long closest
-    cdef long long gap
+    cdef Py_ssize_t i, r, k
+    cdef long long j, n_tokens, room, closest, gap
     cdef long long matches[ORDERS]
     cdef long long met_text = 0
-    cdef int n
-    cdef int bits
+    cdef int n, bits
     cdef Table table
     table.tokens.slots = &tokens[0, 0]
     table.grams = &grams[0, 0]

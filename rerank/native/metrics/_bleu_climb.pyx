@@ -19,12 +19,9 @@ def climb(
     method 0 none, 1 floor, 2 add-k, 3 exp.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t k
-    cdef long long j
-    cdef long long best
-    cdef double highest
-    cdef double found
+    cdef Py_ssize_t i, k
+    cdef long long j, best
+    cdef double highest, found
     with nogil:
         for i in range(n_lists):
             best = chosen[i]

@@ -32,13 +32,10 @@ cdef inline bint farthest(double* const* x, Py_ssize_t n, const double* axis, do
 
     False if all points are on the axis.
     """
-    cdef double most = 0
-    cdef double along
-    cdef double square
+    cdef double most = 0, along, square
     cdef double across[3]
     cdef Py_ssize_t i
-    cdef int j
-    cdef int turn
+    cdef int j, turn
     for turn in range(2):  # distances that differ by less than 1e-7 Å² are equal but for rounding
         for i in range(n):
             along = x[0][i] * axis[0] + x[1][i] * axis[1] + x[2][i] * axis[2]

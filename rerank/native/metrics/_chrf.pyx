@@ -81,8 +81,7 @@ cdef void grow(Tree* tree, const int* tokens, long long m, int n_tokens) noexcep
     A parent that occurs once has one child, which is new.
     """
     cdef long long i
-    cdef int n
-    cdef int node
+    cdef int n, node
     cdef int bits = bits_for(m)  # a tree of m leaves has fewer further children
     tree.shift = 64 - bits
     tree.mask = (1ULL << bits) - 1
@@ -125,9 +124,7 @@ cdef inline void match(const Tree* tree, const int* tokens, long long n, int* ou
     """OUT out (3 * orders): every third number from the third, the clipped matches of an order."""
     cdef int node = 0
     cdef int depth = 0  # the order of the node
-    cdef int token
-    cdef int link
-    cdef int found
+    cdef int token, link, found
     cdef int* met
     cdef const Entry* entry
     cdef long long sizes[MOST_ORDERS]
@@ -186,8 +183,7 @@ def statistics(Numbers numbers, Py_ssize_t reference, int orders, int[:, :] out)
     sacrebleu. IN orders, 1 to 20; the rows of out are contiguous.
     """
     cdef const Ids* p = &numbers.here
-    cdef long long most = numbers.longest_reference
-    cdef long long longest = numbers.longest_item
+    cdef long long most = numbers.longest_reference, longest = numbers.longest_item
     cdef int n_tokens = numbers.largest
     if max(orders * most, longest) >= INT_MAX:
         raise MemoryError("a text has too many n-grams")
@@ -199,9 +195,7 @@ def statistics(Numbers numbers, Py_ssize_t reference, int orders, int[:, :] out)
     cdef int[::1] at = np.empty(most + 1, dtype=np.int32)
     cdef int[:, ::1] met = np.empty((orders, longest + 1), dtype=np.int32)
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long m = 0
-    cdef long long length
+    cdef long long j, m = 0, length
     cdef int n
     cdef int* row
     cdef const int* tokens
@@ -235,11 +229,8 @@ def best(const int[:, :, ::1] rows, double factor, int[:, ::1] out):
     """
     cdef double sums[3 * MOST_ORDERS]
     cdef int orders = <int>(rows.shape[2] // 3)
-    cdef Py_ssize_t j
-    cdef Py_ssize_t r
-    cdef Py_ssize_t k
-    cdef double value
-    cdef double highest
+    cdef Py_ssize_t j, r, k
+    cdef double value, highest
     with nogil:
         for j in range(out.shape[0]):
             highest = -1.0

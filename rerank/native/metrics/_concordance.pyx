@@ -21,11 +21,8 @@ def label_ranks(
     0 = unjudged; n_ranks, n_pairs (n_lists).
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long j
-    cdef long long same
-    cdef long long pairs
+    cdef Py_ssize_t i, m
+    cdef long long j, same, pairs
     cdef int rank
     cdef Py_ssize_t longest = np.diff(offsets).max(initial=1)
     cdef double[:, ::1] keys = np.empty((2, longest))
@@ -71,14 +68,8 @@ def concordance(
     IN scores (n_items), ranks and n_ranks of ``label_ranks``; OUT right, wrong (n_lists).
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long j
-    cdef long long a
-    cdef long long b
-    cdef long long n_right
-    cdef long long n_wrong
-    cdef long long rank
+    cdef Py_ssize_t i, m
+    cdef long long j, a, b, n_right, n_wrong, rank
     cdef Py_ssize_t longest = np.diff(offsets).max(initial=1)
     cdef double[:, ::1] keys = np.empty((2, longest))
     cdef long long[:, ::1] items = np.empty((2, longest), dtype=np.int64)

@@ -27,8 +27,7 @@ cdef enum:
 
 cdef inline void rank(Pair* p, int k) noexcept nogil:
     """OUT heads (3n + 1), next: the pool by twice the count at a cutoff plus that at the next one."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t score
+    cdef Py_ssize_t i, score
     cdef int other = k + 1 if k + 1 < CUTOFFS else k - 1
     for i in range(3 * p.n + 1):
         p.heads[i] = -1
@@ -40,8 +39,7 @@ cdef inline void rank(Pair* p, int k) noexcept nogil:
 
 cdef inline void improve(Pair* p, double radius, bint wide, int turns) noexcept nogil:
     """Weighted superpositions at a radius, by a step that becomes steeper; ``wide``: from a larger radius."""
-    cdef int stage
-    cdef int _turn
+    cdef int stage, _turn
     cdef double widened = 1.5
     for stage in range(3):
         for _turn in range(turns):
@@ -52,8 +50,7 @@ cdef inline void improve(Pair* p, double radius, bint wide, int turns) noexcept 
 
 cdef inline void improve_best(Pair* p, int k, int most) noexcept nogil:
     """Improve the best of the pool at a cutoff, no set of residues twice; the results join the pool."""
-    cdef Py_ssize_t score
-    cdef Py_ssize_t i
+    cdef Py_ssize_t score, i
     cdef int left = <int>min(most + p.n // 32, MOST_SEEDS)
     rank(p, k)
     for score in range(3 * p.n, -1, -1):
@@ -75,8 +72,7 @@ cdef inline void improve_best(Pair* p, int k, int most) noexcept nogil:
 cdef inline void try_radii(Pair* p) noexcept nogil:
     """Superpose the residues within many radii of the best superpositions."""
     cdef Stand from_here[CUTOFFS]
-    cdef int k
-    cdef int r
+    cdef int k, r
     cdef double radius
     for k in range(CUTOFFS):
         from_here[k] = p.best[k]
@@ -90,9 +86,7 @@ cdef inline void try_radii(Pair* p) noexcept nogil:
 
 cdef inline void exchange(Pair* p) noexcept nogil:
     """Improve the best superposition of each cutoff at each other one, until nothing changes."""
-    cdef int _turn
-    cdef int k
-    cdef int j
+    cdef int _turn, k, j
     cdef long long before
     cdef bint changed
     for _turn in range(3):
@@ -117,8 +111,7 @@ cdef inline int nearest_outside(Pair* p, double limit, Py_ssize_t* near) noexcep
 
     Of residues less than 1e-7 Å² apart the first in the chain comes first.
     """
-    cdef int found = 0
-    cdef int j
+    cdef int found = 0, j
     cdef Py_ssize_t i
     for i in range(p.n):
         if limit < p.d2[i] <= 4 * limit:
@@ -170,9 +163,7 @@ cdef inline bint pull(Pair* p, int k, Py_ssize_t outside, long long least) noexc
 cdef inline void polish(Pair* p, Stand here, int k, int most) noexcept nogil:
     """Bring one residue after the other within a cutoff of a superposition, from those nearest outside."""
     cdef Py_ssize_t near[NEAR]
-    cdef int found
-    cdef int j
-    cdef int _turn
+    cdef int found, j, _turn
     cdef bint better
     for _turn in range(NEAR):
         if here.keys[k] >> p.bits == p.n or not is_new(p, here.keys[k], PULLED + k):
@@ -192,8 +183,7 @@ cdef inline void polish(Pair* p, Stand here, int k, int most) noexcept nogil:
 
 cdef inline void polish_best(Pair* p, int k, bint others) noexcept nogil:
     """Polish the best superposition of a cutoff, and if asked one of another set of residues."""
-    cdef Py_ssize_t score
-    cdef Py_ssize_t i
+    cdef Py_ssize_t score, i
     polish(p, p.best[k], k, NEAR)
     if not others:
         return

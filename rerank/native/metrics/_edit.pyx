@@ -41,9 +41,7 @@ cdef inline unsigned char take_step(
 ) noexcept nogil:
     """One column of a block (Hyyrö 2003); steps along a row: 1 is one more, 2 one less, 0 the same."""
     cdef word joined = equal | minus[0]
-    cdef word across
-    cdef word up
-    cdef word down
+    cdef word across, up, down
     cdef unsigned char step
     equal |= above >> 1
     across = (((equal & plus[0]) + plus[0]) ^ plus[0]) | equal
@@ -90,16 +88,9 @@ cdef void measure(Lane* a, Lane* b) noexcept nogil:
 
     A step waits for the one before it; two lanes together take little longer than one.
     """
-    cdef long long block = 0
-    cdef long long in_a
-    cdef long long in_b
-    cdef long long t
-    cdef int top_a = 0
-    cdef int top_b = 0
-    cdef word plus_a
-    cdef word plus_b
-    cdef word minus_a
-    cdef word minus_b
+    cdef long long block = 0, in_a, in_b, t
+    cdef int top_a = 0, top_b = 0
+    cdef word plus_a, plus_b, minus_a, minus_b
     cdef const int* text_a
     cdef const int* text_b
     cdef unsigned char* steps_a
@@ -176,10 +167,8 @@ def levenshtein(Numbers numbers, Count[:, ::1] out):
     rows at a time (Myers 1999; Hyyrö 2003), within a band around the diagonal, for two candidates at once.
     """
     cdef const Ids* p = &numbers.here
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef long long j
-    cdef long long m = 0
+    cdef Py_ssize_t i, r
+    cdef long long j, m = 0
     cdef long long last = 0  # edits of the lane before, of `last_rows` rows
     cdef long long last_rows = 1
     cdef const int* reference
@@ -251,13 +240,8 @@ def bags(Numbers numbers, Count[:, ::1] out):
     cdef const long long* bounds = p.bounds
     cdef const long long* offsets = p.offsets
     cdef int[::1] left = np.zeros(numbers.largest + 1, dtype=np.int32)
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef long long j
-    cdef long long t
-    cdef long long m = 0
-    cdef long long n
-    cdef long long matches
+    cdef Py_ssize_t i, r
+    cdef long long j, t, m = 0, n, matches
     cdef const int* reference
     cdef const int* text
     with nogil:

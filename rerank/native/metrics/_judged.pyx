@@ -65,11 +65,8 @@ def bpref(
     cdef const Places* p = &placement.places
     cdef const unsigned char* kind = &kinds[0] if kinds.shape[0] else NULL
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long k
-    cdef long long above
-    cdef double part
-    cdef double total
+    cdef long long j, k, above
+    cdef double part, total
     cdef Seen group
     with nogil:
         for i in range(p.n_lists):
@@ -158,8 +155,7 @@ cdef double _inferred_in_group(
     cdef double relevant = <double>seen.relevant + EPSILON
     cdef double middle = 2 * others - judged - 2 * d - 1
     cdef double total = 0.0
-    cdef long long turn
-    cdef long long t
+    cdef long long turn, t
     middle = (middle + sqrt(middle * middle + 8 * others * (d + 1))) / 4
     turn = min(<long long>middle, size - 1)
     p.others = others
@@ -205,13 +201,9 @@ def inferred_ap(
     cdef const Places* p = &placement.places
     cdef const unsigned char* kind = &kinds[0] if kinds.shape[0] else NULL
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long above
-    cdef long long size
-    cdef double part
-    cdef double total
-    cdef Seen seen
-    cdef Seen group
+    cdef long long j, above, size
+    cdef double part, total
+    cdef Seen seen, group
     with nogil:
         for i in range(p.n_lists):
             seen.relevant = seen.not_relevant = seen.sampled_out = 0

@@ -91,9 +91,7 @@ cdef int place_above(
 ) noexcept nogil:
     """The documents before one: those with a larger score, and on ties those with a larger id."""
     cdef Py_ssize_t i
-    cdef int above = 0
-    cdef int same = 0
-    cdef int order
+    cdef int above = 0, same = 0, order
     for i in range(query.n):
         above += query.scores[i] > score
         same += query.scores[i] == score
@@ -107,14 +105,11 @@ cdef int place_above(
 
 cdef bint read_judgements(Query* query, dict run, dict judged, bint* any_found, bint* any_label):
     """Place the relevant documents of a run that has been read."""
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t at = 0, i, j
     cdef PyObject* name = NULL
     cdef PyObject* value = NULL
     cdef PyObject* returned
-    cdef double label = 0.0
-    cdef double score = 0.0
+    cdef double label = 0.0, score = 0.0
     query.n_placed = query.n_known = 0
     if not 0 < PyDict_Size(judged) <= MOST:
         return False
@@ -155,8 +150,7 @@ cdef bint read_judgements(Query* query, dict run, dict judged, bint* any_found, 
 cdef double dcg_of(const Query* query, long long cutoff, const double* divisors) noexcept nogil:
     """nDCG whose gains are the labels; additions run from the top place down."""
     cdef Py_ssize_t j
-    cdef double total = 0.0
-    cdef double ideal = 0.0
+    cdef double total = 0.0, ideal = 0.0
     for j in range(query.n_placed):
         if query.above[j] >= cutoff:
             break
@@ -205,8 +199,7 @@ cdef class Measures:
 
     cdef const int[::1] kinds
     cdef const long long[::1] cutoffs
-    cdef const double[::1] rels
-    cdef const double[::1] divisors
+    cdef const double[::1] rels, divisors
 
     def __init__(
         self, const int[::1] kinds, const long long[::1] cutoffs, const double[::1] rels,
@@ -225,14 +218,12 @@ cdef class Measures:
         cdef double[MOST_MEASURES] sums
         cdef Py_ssize_t n_measures = self.kinds.shape[0]
         cdef Py_ssize_t n = PyDict_Size(run)
-        cdef Py_ssize_t at = 0
-        cdef Py_ssize_t k
+        cdef Py_ssize_t at = 0, k
         cdef PyObject* name = NULL
         cdef PyObject* found = NULL
         cdef PyObject* judged
         cdef dict documents
-        cdef bint any_found = False
-        cdef bint any_label = False
+        cdef bint any_found = False, any_label = False
         if n == 0 or PyDict_Size(qrels) != n or n_measures > MOST_MEASURES:
             return None
         for k in range(n_measures):

@@ -30,13 +30,8 @@ cdef inline Group first_group(
 cdef inline double average_precision_of(
     const Places* p, long long j, long long end, const unsigned char* good, long long cutoff
 ) noexcept nogil:
-    cdef long long t
-    cdef long long g
-    cdef long long r
-    cdef long long seen = 0
-    cdef double spread
-    cdef double part
-    cdef double total = 0.0
+    cdef long long t, g, r, seen = 0
+    cdef double spread, part, total = 0.0
     while j < end and p.above[j] < cutoff:
         g = p.tied[j]
         if g == 1:
@@ -68,9 +63,7 @@ cdef inline double reciprocal_rank_of(
 ) noexcept nogil:
     cdef Group group = first_group(p, begin, end, good)
     cdef long long t
-    cdef double none_yet = 1.0
-    cdef double share
-    cdef double total = 0.0
+    cdef double none_yet = 1.0, share, total = 0.0
     if group.good and group.above < cutoff:
         for t in range(min(group.size - group.good + 1, cutoff - group.above)):
             share = <double>group.good / <double>(group.size - t)

@@ -15,14 +15,9 @@ cdef inline long long one_block(
 ) noexcept nogil:
     """Levenshtein's distance of n numbers to m in 1..64 of a reference from its place ``first`` on."""
     cdef word plus = ~<word>0  # vertical differences of a column of the matrix
-    cdef word minus = 0
-    cdef word equal
-    cdef word across
-    cdef word up
-    cdef word down
+    cdef word minus = 0, equal, across, up, down
     cdef int top = m - 1
-    cdef long long distance = m
-    cdef long long t
+    cdef long long distance = m, t
     for t in range(n):
         equal = masks[ids[t]] >> first
         across = (((equal & plus) + plus) ^ plus) | equal
@@ -46,16 +41,9 @@ cdef inline long long next_block(
     up and down, unless NULL.
     """
     cdef word plus = ~<word>0
-    cdef word minus = 0
-    cdef word equal
-    cdef word joined
-    cdef word across
-    cdef word up
-    cdef word down
-    cdef int top = m - 1
-    cdef int step
-    cdef long long total = 0
-    cdef long long t
+    cdef word minus = 0, equal, joined, across, up, down
+    cdef int top = m - 1, step
+    cdef long long total = 0, t
     for t in range(n):
         equal = masks[ids[t]]
         joined = equal | minus

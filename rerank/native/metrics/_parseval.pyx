@@ -88,8 +88,7 @@ cdef inline Kind kind_of(const Tree* tree, int i) noexcept nogil:
 
 cdef inline void place_gold(const Tree* tree, Room* room) noexcept nogil:
     """OUT room.before, room.keep and room.n_words by the tags of the gold tree."""
-    cdef int i
-    cdef int kept = 0
+    cdef int i, kept = 0
     cdef Kind kind
     room.n_words = 0
     for i in range(tree.n):
@@ -106,9 +105,7 @@ cdef inline void place_gold(const Tree* tree, Room* room) noexcept nogil:
 
 cdef inline bint place_parse(const Tree* tree, Room* room) noexcept nogil:
     """OUT room.before, by which words gold keeps; whether there are as many of them."""
-    cdef int i
-    cdef int kept = 0
-    cdef int w = 0
+    cdef int i, kept = 0, w = 0
     for i in range(tree.n):
         room.before[i] = kept
         if tree.sizes[i] == 1 and kind_of(tree, i) != TRACE:
@@ -149,8 +146,7 @@ cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noe
 
 cdef inline int enclose(const Tree* tree, Room* room, int p, int last, int depth) noexcept nogil:
     """OUT the smallest gold bracket around each place from p to ``last``; return how many are around that."""
-    cdef int end
-    cdef int node
+    cdef int end, node
     while p <= last:
         end = -1
         while depth > 0 and end <= p:
@@ -171,12 +167,8 @@ cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
     or the smallest around e starts behind s. A place is passed once: later brackets start at it or behind it.
     """
     cdef Bracket b
-    cdef int i
-    cdef int p = 0
-    cdef int depth = 0
-    cdef int n_brackets = 0
-    cdef u64 key
-    cdef u64 slot
+    cdef int i, p = 0, depth = 0, n_brackets = 0
+    cdef u64 key, slot
     memset(room.keys, 255, (room.mask + 1) * sizeof(u64))  # every slot is FREE
     i = next_bracket(tree, room, 0, &b)
     while i < tree.n:
@@ -201,9 +193,7 @@ cdef void count_parse(const Tree* tree, Room* room, int parse, int* out) noexcep
     """OUT out[0], [2], [3]: matched brackets, those of the parse, those of them that cross a gold one."""
     cdef Bracket b
     cdef int i = next_bracket(tree, room, 0, &b)
-    cdef int n_matched = 0
-    cdef int n_brackets = 0
-    cdef int n_crossing = 0
+    cdef int n_matched = 0, n_brackets = 0, n_crossing = 0
     cdef u64 slot
     while i < tree.n:
         n_brackets += 1
@@ -222,52 +212,54 @@ cdef void count_parse(const Tree* tree, Room* room, int parse, int* out) noexcep
     out[3] = n_crossing
 
 
+cdef class Trees:
+    """The arrays of a forest, with the class of each symbol as a label and its kind as a tag.
+
+    IN offsets, symbols, sizes; classes (n_symbols), below ``n_classes``, -1 = no bracket; kinds, of KINDS.
+    """
+
+    cdef const long long[::1] offsets
+    cdef Tree first  # at the first node
+    cdef object keep
+
+    def __init__(
+        self, const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes,
+        const int[::1] classes, const signed char[::1] kinds,
+    ):
+        self.offsets = offsets
+        self.keep = (symbols, sizes, classes, kinds)
+        self.first.symbols = &symbols[0] if symbols.shape[0] else NULL
+        self.first.sizes = &sizes[0] if sizes.shape[0] else NULL
+        self.first.classes = &classes[0] if classes.shape[0] else NULL
+        self.first.kinds = &kinds[0] if kinds.shape[0] else NULL
+
+    cdef Tree at(self, Py_ssize_t i, Py_ssize_t n_classes) noexcept nogil:
+        cdef Tree tree = self.first
+        tree.symbols += self.offsets[i]
+        tree.sizes += self.offsets[i]
+        tree.n = <int>(self.offsets[i + 1] - self.offsets[i])
+        tree.n_classes = n_classes
+        return tree
+
+
 def count(
-    const long long[::1] lists,
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    const int[::1] classes,
-    const signed char[::1] kinds,
-    const long long[::1] gold_offsets,
-    const int[::1] gold_symbols,
-    const int[::1] gold_sizes,
-    const int[::1] gold_classes,
-    const signed char[::1] gold_kinds,
-    Py_ssize_t n_classes,
-    Scratch scratch,
+    const long long[::1] lists, Trees parses, Trees golds, Py_ssize_t n_classes, Scratch scratch,
     int[:, ::1] out,
 ):
     """OUT out (n_items, 5): matched, gold, test, crossing brackets, words of gold without traces.
 
-    IN lists (n_lists + 1), the bounds of lists of parses; the arrays of the parses' forest with the class of
-    each symbol as a label (below n_classes, -1 = no bracket) and its kind as a tag, of KINDS; the same of the
-    gold trees (n_lists). SCRATCH for the largest tree. A missing parse has no bracket.
+    IN lists (n_lists + 1), the bounds of lists of parses; parses, and the gold tree of each list. SCRATCH for
+    the largest tree. A missing parse has no bracket.
 
     Return the first parse with another number of words than gold, -1 if there is none.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t fault = -1
+    cdef Py_ssize_t i, j
     cdef int n_gold
-    cdef Tree tree
-    cdef Tree gold
+    cdef Tree tree, gold
     cdef Room room = scratch.room
-    cdef const int* symbols_from = &symbols[0] if symbols.shape[0] else NULL
-    cdef const int* sizes_from = &sizes[0] if sizes.shape[0] else NULL
-    cdef const int* gold_symbols_from = &gold_symbols[0] if gold_symbols.shape[0] else NULL
-    cdef const int* gold_sizes_from = &gold_sizes[0] if gold_sizes.shape[0] else NULL
-    tree.classes = &classes[0] if classes.shape[0] else NULL
-    tree.kinds = &kinds[0] if kinds.shape[0] else NULL
-    tree.n_classes = n_classes
-    gold.classes = &gold_classes[0] if gold_classes.shape[0] else NULL
-    gold.kinds = &gold_kinds[0] if gold_kinds.shape[0] else NULL
-    gold.n_classes = n_classes
     with nogil:
         for i in range(lists.shape[0] - 1):
-            gold.symbols = gold_symbols_from + gold_offsets[i]
-            gold.sizes = gold_sizes_from + gold_offsets[i]
-            gold.n = <int>(gold_offsets[i + 1] - gold_offsets[i])
+            gold = golds.at(i, n_classes)
             room.mask = slots_for(gold.n) - 1
             place_gold(&gold, &room)
             n_gold = add_gold(&gold, &room)
@@ -275,15 +267,11 @@ def count(
                 out[j, 0] = out[j, 2] = out[j, 3] = 0
                 out[j, 1] = n_gold
                 out[j, 4] = room.n_words
-                tree.symbols = symbols_from + offsets[j]
-                tree.sizes = sizes_from + offsets[j]
-                tree.n = <int>(offsets[j + 1] - offsets[j])
+                tree = parses.at(j, n_classes)
                 if tree.n == 0:
                     continue
                 if not place_parse(&tree, &room):
-                    fault = j
-                    break
+                    with gil:
+                        return j
                 count_parse(&tree, &room, <int>(j - lists[i]), &out[j, 0])
-            if fault >= 0:
-                break
-    return fault
+    return -1

@@ -56,14 +56,7 @@ cdef inline void _count4(
     cdef float r1 = r[1]
     cdef float r2 = r[2]
     cdef float r3 = r[3]
-    cdef int a0 = 0
-    cdef int a1 = 0
-    cdef int a2 = 0
-    cdef int a3 = 0
-    cdef int e0 = 0
-    cdef int e1 = 0
-    cdef int e2 = 0
-    cdef int e3 = 0
+    cdef int a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0
     for i in range(n):
         a0 += s[i] > r0
         a1 += s[i] > r1
@@ -89,8 +82,7 @@ cdef inline void _recount(
     """Remove items from the tie group of r that equal it as floats but not as doubles."""
     cdef Py_ssize_t i
     cdef float r_low = <float>r
-    cdef int more = 0
-    cdef int equal = 0
+    cdef int more = 0, equal = 0
     for i in range(n):
         if low[i] == r_low:
             more += s[i] > r
@@ -99,18 +91,33 @@ cdef inline void _recount(
     same[0] = equal
 
 
-cdef inline void _place_by_passes(
-    const real* s, const float* low, Py_ssize_t n, const real* key, float* low_key, Py_ssize_t m,
-    int* count, int* slots, long long base, long long* order, int* above, int* tied
-) noexcept nogil:
-    """Place the m items with scores key[]: count what is above each, then put each in its slot.
+cdef struct Room:  # for lists of up to n items
+    float* low_key  # n + 3
+    int* count  # 2 * (n + 3)
+    int* slots  # n, all -1 between two lists
+    unsigned int* radix  # 2 * n
+    int* items  # 2 * n
+    long long* index  # 2 * n
 
-    WORK low_key (m + 3), count (2 * (m + 3)), slots (n), all -1 before and after.
-    """
-    cdef Py_ssize_t j
-    cdef Py_ssize_t t
-    cdef Py_ssize_t p
+
+cdef struct Placed:  # of one list, from its first relevant item on, which is number ``base`` of all
+    long long base
+    long long* order
+    int* above
+    int* tied
+
+
+cdef inline void _place_by_passes(
+    const real* s, const float* low, Py_ssize_t n, const real* key, Py_ssize_t m, const Room* room,
+    const Placed* out,
+) noexcept nogil:
+    """Place the m items with scores key[]: count what is above each, then put each in its slot."""
+    cdef Py_ssize_t j, t, p
+    cdef float* low_key = room.low_key
+    cdef int* slots = room.slots
+    cdef int* count = room.count
     cdef int* same = count + m + 3
+    cdef long long* order = out.order
     for j in range(m + 3):
         low_key[j] = <float>key[j if j < m else 0]
     j = 0
@@ -136,9 +143,9 @@ cdef inline void _place_by_passes(
             break
     for t in range(m):
         j = order[t]
-        above[t] = count[j]
-        tied[t] = same[j]
-        order[t] = base + j
+        out.above[t] = count[j]
+        out.tied[t] = same[j]
+        order[t] = out.base + j
 
 
 cdef int* _radix_down(
@@ -150,10 +157,7 @@ cdef int* _radix_down(
     """
     cdef int[4][256] count
     cdef Py_ssize_t i
-    cdef int d
-    cdef int total
-    cdef int size
-    cdef int at
+    cdef int d, total, size, at
     cdef unsigned int bits
     cdef unsigned int* k = keys
     cdef unsigned int* k_to = keys + n
@@ -190,19 +194,16 @@ cdef int* _radix_down(
 
 cdef void _place_by_sort(
     const real* s, const float* low, Py_ssize_t n, const long long* rel, Py_ssize_t m, long long first,
-    real[:, ::1] key_work, long long[:, ::1] index_work, unsigned int* keys, int* items, int* number,
-    long long base, long long* order, int* above, int* tied
+    real* key, const Room* room, const Placed* out,
 ) noexcept nogil:
     """Place the m items rel[] of a list that begins at item ``first``: sort it, then walk down.
 
-    WORK key_work, index_work (2, n), keys and items (2 * n), number (n), all -1 before and after.
+    WORK key (2 * n).
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t t = 0
-    cdef int* sorted_items = _radix_down(low, n, keys, items)
-    cdef unsigned int* sorted_keys = keys + (sorted_items - items)
+    cdef Py_ssize_t i, j, stop, t = 0
+    cdef int* sorted_items = _radix_down(low, n, room.radix, room.items)
+    cdef unsigned int* sorted_keys = room.radix + (sorted_items - room.items)
+    cdef int* number = room.slots
     for j in range(m):
         number[rel[j] - first] = <int>j
     if real is double:  # items that are equal as float32 only are sorted as doubles
@@ -213,13 +214,11 @@ cdef void _place_by_sort(
                 stop += 1
             if stop - i > 1:
                 for j in range(i, stop):
-                    key_work[0, j - i] = s[sorted_items[j]]
-                    index_work[0, j - i] = sorted_items[j]
-                sort_down(
-                    &key_work[0, 0], &index_work[0, 0], &key_work[1, 0], &index_work[1, 0], stop - i
-                )
+                    key[j - i] = s[sorted_items[j]]
+                    room.index[j - i] = sorted_items[j]
+                sort_down(key, room.index, key + n, room.index + n, stop - i)
                 for j in range(i, stop):
-                    sorted_items[j] = <int>index_work[0, j - i]
+                    sorted_items[j] = <int>room.index[j - i]
             i = stop
     i = 0
     while t < m:
@@ -228,10 +227,10 @@ cdef void _place_by_sort(
             stop += 1
         for j in range(i, stop):
             if number[sorted_items[j]] >= 0:
-                order[t] = base + number[sorted_items[j]]
+                out.order[t] = out.base + number[sorted_items[j]]
                 number[sorted_items[j]] = -1
-                above[t] = <int>i
-                tied[t] = <int>(stop - i)
+                out.above[t] = <int>i
+                out.tied[t] = <int>(stop - i)
                 t += 1
         i = stop
 
@@ -249,25 +248,21 @@ def place(
     """
     cdef const Places* p = &placement.places
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t longest = 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t m
-    cdef Py_ssize_t n
-    cdef long long base
-    cdef long long first
-    cdef long long n_tied = 0
+    cdef Py_ssize_t longest = 1, i, j, m, n
+    cdef long long base, first, n_tied = 0
     if rel_items.shape[0] == 0:
         return 0
     for i in range(n_lists):
         longest = max(longest, offsets[i + 1] - offsets[i])
-    cdef real[:, ::1] key_work = np.empty((2, longest), dtype=np.float32 if real is float else np.float64)
-    cdef long long[:, ::1] index_work = np.empty((2, longest), dtype=np.int64)
-    cdef float[::1] low_work = np.empty(longest + 3, dtype=np.float32)
-    cdef unsigned int[::1] radix_work = np.empty(2 * longest, dtype=np.uint32)
-    cdef int[::1] item_work = np.empty(2 * longest, dtype=np.int32)
-    cdef int[::1] count_work = np.empty(2 * (longest + 3), dtype=np.int32)
+    cdef real[::1] key = np.empty(2 * longest, dtype=np.float32 if real is float else np.float64)
+    cdef long long[::1] index = np.empty(2 * longest, dtype=np.int64)
+    cdef float[::1] low_key = np.empty(longest + 3, dtype=np.float32)
+    cdef unsigned int[::1] radix = np.empty(2 * longest, dtype=np.uint32)
+    cdef int[::1] items = np.empty(2 * longest, dtype=np.int32)
+    cdef int[::1] count = np.empty(2 * (longest + 3), dtype=np.int32)
     cdef int[::1] slots = np.full(longest, -1, dtype=np.int32)
+    cdef Room room = Room(&low_key[0], &count[0], &slots[0], &radix[0], &items[0], &index[0])
+    cdef Placed out
     with nogil:
         for i in range(n_lists):
             base = p.offsets[i]
@@ -276,18 +271,14 @@ def place(
                 continue
             first = offsets[i]
             n = offsets[i + 1] - first
+            out = Placed(base, p.order + base, p.above + base, p.tied + base)
             if m <= PASSES + PASSES_OF_SHORT // n:
                 for j in range(m):
-                    key_work[0, j] = scores[rel_items[base + j]]
-                _place_by_passes(
-                    &scores[first], &low[first], n, &key_work[0, 0], &low_work[0], m, &count_work[0],
-                    &slots[0], base, p.order + base, p.above + base, p.tied + base,
-                )
+                    key[j] = scores[rel_items[base + j]]
+                _place_by_passes(&scores[first], &low[first], n, &key[0], m, &room, &out)
             else:
                 _place_by_sort(
-                    &scores[first], &low[first], n, &rel_items[base], m, first, key_work, index_work,
-                    &radix_work[0], &item_work[0], &slots[0], base, p.order + base, p.above + base,
-                    p.tied + base,
+                    &scores[first], &low[first], n, &rel_items[base], m, first, &key[0], &room, &out
                 )
             for j in range(base, base + m):
                 n_tied += p.tied[j] > 1
@@ -297,8 +288,7 @@ def place(
 cdef inline bint _count_down(double* values, Py_ssize_t n) noexcept nogil:
     """Sort values that are whole numbers of 1 to 31, largest first; False and untouched otherwise."""
     cdef int[32] count
-    cdef Py_ssize_t i
-    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t i, at = 0
     cdef int v
     memset(count, 0, sizeof(count))
     for i in range(n):
@@ -319,8 +309,7 @@ cdef inline bint _count_down(double* values, Py_ssize_t n) noexcept nogil:
 def sort_gains(const long long[::1] rel_offsets, double[::1] values):
     """IN/OUT values (n_rel): each list's sorted, largest first."""
     cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
+    cdef Py_ssize_t i, m
     cdef double* first
     cdef Py_ssize_t longest = np.diff(rel_offsets).max(initial=1)
     cdef double[::1] key_work = np.empty(longest)

@@ -103,10 +103,8 @@ def dcg(
     """
     cdef const Places* p = &placement.places
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long a
-    cdef double share
-    cdef double total
+    cdef long long j, a
+    cdef double share, total
     with nogil:
         for i in range(p.n_lists):
             total = 0.0
@@ -166,14 +164,8 @@ def expected_reciprocal_rank(
     """
     cdef const Places* p = &placement.places
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long stop
-    cdef long long a
-    cdef long long k
-    cdef long long depth
-    cdef long long steps = 0
-    cdef double reads
-    cdef double total
+    cdef long long j, stop, a, k, depth, steps = 0
+    cdef double reads, total
     with nogil:
         for i in range(p.n_lists):
             reads = 1.0

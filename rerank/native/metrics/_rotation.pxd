@@ -17,18 +17,8 @@ cdef struct Placement:
 
 cdef inline void jacobi(double* k, double* v) noexcept nogil:
     """Diagonalise a symmetric matrix: IN/OUT k (4, 4), on exit the eigenvalues; OUT v (4, 4), columns."""
-    cdef int _sweep
-    cdef int i
-    cdef int j
-    cdef int m
-    cdef double off
-    cdef double size
-    cdef double theta
-    cdef double t
-    cdef double c
-    cdef double s
-    cdef double x
-    cdef double y
+    cdef int _sweep, i, j, m
+    cdef double off, size, theta, t, c, s, x, y
     for i in range(16):
         v[i] = 1.0 if i % 5 == 0 else 0.0
     for _sweep in range(30):
@@ -103,16 +93,8 @@ cdef inline bint by_newton(const double* m, const double* k, double* q) noexcept
     cdef double s[6]
     cdef double c[6]
     cdef double d[16]
-    cdef double square = 0
-    cdef double c1
-    cdef double c0
-    cdef double x
-    cdef double slope
-    cdef double step
-    cdef double norm
-    cdef int i
-    cdef int row = 0
-    cdef int _turn
+    cdef double square = 0, c1, c0, x, slope, step, norm
+    cdef int i, row = 0, _turn
     for i in range(9):
         square += m[i] * m[i]
     if not square > 0:
@@ -163,9 +145,7 @@ cdef inline bint by_jacobi(double* k, double* q, int free) noexcept nogil:
     ``free``: 1 = all points of a set are on a line, so that a turn about it is harmless, 2 = all are one.
     """
     cdef double v[16]
-    cdef int best = 0
-    cdef int i
-    cdef int close = 0
+    cdef int best = 0, i, close = 0
     jacobi(k, v)
     for i in range(1, 4):
         if k[5 * i] > k[5 * best]:
@@ -188,8 +168,7 @@ cdef inline bint place(const double* m, double n, int free, Placement* p) noexce
     cdef double spread = m[6]
     cdef double norm
     cdef bint unique
-    cdef int i
-    cdef int j
+    cdef int i, j
     for i in range(3):
         spread -= (m[i] * m[i] + m[3 + i] * m[3 + i]) * inverse
         for j in range(3):

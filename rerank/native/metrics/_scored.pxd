@@ -26,8 +26,7 @@ cdef inline double score(Pair* p) noexcept nogil:
 
 cdef inline double rise(Pair* p, Placement* q, int turns) noexcept nogil:
     """IN/OUT q: superpose by the slopes of the TM-score, which rises at each turn; return its sum."""
-    cdef double total
-    cdef double last = 0
+    cdef double total, last = 0
     cdef int _turn
     measure(p, q)
     total = score(p)
@@ -42,12 +41,10 @@ cdef inline double rise(Pair* p, Placement* q, int turns) noexcept nogil:
 
 cdef inline void search_tm(Pair* p, Py_ssize_t n_starts) noexcept nogil:
     """IN/OUT tm: the largest sum from the best of the first superpositions of the pool."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t best
+    cdef Py_ssize_t i, best
     cdef int _turn
     cdef Stand chosen[TM_SEEDS]
-    cdef int n_chosen = 0
-    cdef int k = 0
+    cdef int n_chosen = 0, k = 0
     while k + 1 < CUTOFFS and p.radii[k] < p.d0:
         k += 1
     for i in range(n_starts):

@@ -35,16 +35,12 @@ cdef inline void two_kinds(
     The products are a 2F1 of t, whose contiguous relation has positive terms for rising t up to ``turn``, and
     for falling t from there.
     """
-    cdef long long n = b + c
-    cdef long long t
+    cdef long long n = b + c, t
     cdef double x = 1 - s
     cdef double whole = <double>b + <double>c * x
     cdef double added = <double>c * s
     cdef double turn = whole / (1 + x)
-    cdef double all_read
-    cdef double v_next = 0.0
-    cdef double v = 0.0
-    cdef double v_before
+    cdef double all_read, v_next = 0.0, v = 0.0, v_before
     stopped[0] = 0.0
     stopped[1] = added / <double>n
     for t in range(1, min(depth, <long long>turn + 1)):
@@ -79,13 +75,9 @@ cdef inline int add_kind(
     y of the c items are among the first t by the hypergeometric distribution, whose terms are added from the
     largest one outwards until they are below all rounding.
     """
-    cdef long long t
-    cdef long long y
-    cdef long long y0
+    cdef long long t, y, y0
     cdef double all_read = log1p(-s)
-    cdef double w
-    cdef double weights
-    cdef double total
+    cdef double w, weights, total
     lost[0] = 0.0
     for y in range(1, min(c, depth) + 1):
         lost[y] = -expm1(<double>y * all_read)
@@ -122,16 +114,8 @@ cdef inline double in_large_group(
     IN chances (m), destroyed: those of the items at which users may stop. Items after the first ``depth`` do
     not count. WORK stopped, lost, index, index_work.
     """
-    cdef long long t
-    cdef long long j = 0
-    cdef long long k
-    cdef long long n = size - m
-    cdef long long first = 0
-    cdef long long count = 0
-    cdef double mean = 0.0
-    cdef double needed
-    cdef double s
-    cdef double total
+    cdef long long t, j = 0, k, n = size - m, first = 0, count = 0
+    cdef double mean = 0.0, needed, s, total
     sort_down(chances, index, stopped, index_work, m)
     for j in range(m):
         mean += chances[j] / <double>size

@@ -92,11 +92,8 @@ cdef inline void measure(Pair* p, const Placement* q) noexcept nogil:
     cdef double tx = q.t[0]
     cdef double ty = q.t[1]
     cdef double tz = q.t[2]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t n = p.n
-    cdef double x
-    cdef double y
-    cdef double z
+    cdef Py_ssize_t i, n = p.n
+    cdef double x, y, z
     for i in range(n):
         x = r0 * ax[i] + r1 * ay[i] + r2 * az[i] + tx - bx[i]
         y = r3 * ax[i] + r4 * ay[i] + r5 * az[i] + ty - by[i]
@@ -113,15 +110,9 @@ cdef inline void count(Pair* p) noexcept nogil:
     cdef double l2 = p.limits[2]
     cdef double l3 = p.limits[3]
     cdef double l4 = p.limits[4]
-    cdef long long k0 = 0
-    cdef long long k1 = 0
-    cdef long long k2 = 0
-    cdef long long k3 = 0
-    cdef long long k4 = 0
-    cdef long long mark
+    cdef long long k0 = 0, k1 = 0, k2 = 0, k3 = 0, k4 = 0, mark
     cdef double d
-    cdef Py_ssize_t n = p.n
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = p.n, i
     cdef int k
     for i in range(n):
         mark = marks[i]
@@ -151,8 +142,7 @@ cdef inline void apply(Pair* p, const Placement* q) noexcept nogil:
 cdef inline long long select(Pair* p, double limit, double* m) noexcept nogil:
     """OUT m: the moments of the residues within the limit; gives their key."""
     cdef long long key = 0
-    cdef Py_ssize_t i
-    cdef Py_ssize_t k
+    cdef Py_ssize_t i, k
     cdef bint inside = False
     cdef const double* row
     for k in range(MOMENTS):
@@ -175,11 +165,9 @@ cdef inline long long select(Pair* p, double limit, double* m) noexcept nogil:
 cdef inline bint place_weighted(Pair* p, Placement* q) noexcept nogil:
     """OUT q: the superposition by weights; False if they do not determine one."""
     cdef double m[MOMENTS]
-    cdef double total = 0
-    cdef double weight
+    cdef double total = 0, weight
     cdef const double* row
-    cdef Py_ssize_t i
-    cdef Py_ssize_t k
+    cdef Py_ssize_t i, k
     for k in range(MOMENTS):
         m[k] = 0
     for i in range(p.n):
@@ -201,8 +189,7 @@ cdef inline bint sharpen(Pair* p, double radius, int doublings) noexcept nogil:
     cdef double limit = 9 * radius * radius + 1e-6
     cdef double* w = p.weights
     cdef const double* d2 = p.d2
-    cdef Py_ssize_t i
-    cdef Py_ssize_t n = p.n
+    cdef Py_ssize_t i, n = p.n
     cdef int _turn
     cdef double f
     cdef Placement q

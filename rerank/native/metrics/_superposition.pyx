@@ -54,11 +54,9 @@ cdef void start(Pair* p, bint thorough) noexcept nogil:
 
     ``thorough``: those at all places, and the residues near them at the radii of TMscore.
     """
-    cdef Py_ssize_t length = p.n
-    cdef Py_ssize_t step
+    cdef Py_ssize_t length = p.n, step
     cdef Py_ssize_t every = 1 + p.n // MOST_STARTS
-    cdef Py_ssize_t first
-    cdef Py_ssize_t i
+    cdef Py_ssize_t first, i
     cdef double m[MOMENTS]
     cdef double near = min(max(p.d0, 4.5), 8.0) - 1
     cdef double wide = near + 2
@@ -105,11 +103,9 @@ cdef void search(Pair* p, bint gdt, bint tm, bint thorough) noexcept nogil:
 cdef int freedom(double* const* x, Py_ssize_t n) noexcept nogil:
     """Return 2 if centred points are one, 1 if on a line (one eigenvalue of their scatter), else 0."""
     cdef double s[9]
-    cdef double trace
-    cdef double square = 0
+    cdef double trace, square = 0
     cdef Py_ssize_t i
-    cdef int j
-    cdef int k
+    cdef int j, k
     for j in range(3):
         for k in range(3):
             s[3 * j + k] = 0
@@ -125,8 +121,7 @@ cdef int freedom(double* const* x, Py_ssize_t n) noexcept nogil:
 cdef void add_up(Pair* p) noexcept nogil:
     """OUT rows, sums, marks, before, bits, free."""
     cdef Py_ssize_t i
-    cdef int j
-    cdef int k
+    cdef int j, k
     cdef double* row
     cdef word key
     cdef int size = 1
@@ -183,8 +178,7 @@ def superpositions(
 ):
     """OUT out (pairs, 7): see ``rerank.metrics.superposition``."""
     cdef Py_ssize_t n_pairs = out.shape[0]
-    cdef Py_ssize_t longest = 0
-    cdef Py_ssize_t i
+    cdef Py_ssize_t longest = 0, i
     cdef int k
     cdef Pair p
     for i in range(n_pairs):

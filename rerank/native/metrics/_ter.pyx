@@ -28,9 +28,7 @@ cdef struct Shift:
 
 cdef void trace(Pair* p) noexcept nogil:
     """Follow the best path back from the end: a match or substitution first, then a word of the candidate."""
-    cdef int i = p.n
-    cdef int j = p.m
-    cdef int value
+    cdef int i = p.n, j = p.m, value
     p.ref_errors[0] = 0
     p.hyp_errors[0] = 0
     while i > 0 or j > 0:
@@ -71,11 +69,7 @@ cdef int try_targets(
 ) noexcept nogil:
     """Try a block of the candidate at each target beside its match in the reference; gives how many."""
     cdef int parts[6]
-    cdef int offset
-    cdef int target
-    cdef int last = -1
-    cdef int tried = 0
-    cdef int gain
+    cdef int offset, target, last = -1, tried = 0, gain
     for offset in range(-1, length):
         target = 0 if place + offset == -1 else p.align[place + offset] + 1
         if target == last:
@@ -98,9 +92,7 @@ cdef int try_targets(
 cdef int find_shift(Pair* p, int before, int* tried, Shift* best) noexcept nogil:
     """OUT best: the best shift, gain 0 if none gains; IN/OUT tried, the shifts tried so far."""
     cdef bint bounded = before + abs(p.n - p.m) <= INSIDE
-    cdef int start
-    cdef int place
-    cdef int length
+    cdef int start, place, length
     best.gain = best.length = best.start = best.target = 0
     for start in range(p.n):
         if p.hyp[start] == 0:
@@ -132,8 +124,7 @@ cdef int find_shift(Pair* p, int before, int* tried, Shift* best) noexcept nogil
 cdef int perform(Pair* p, const Shift* shift) noexcept nogil:
     """Shift the candidate's words; return how many at the beginning are unchanged."""
     cdef int parts[6]
-    cdef int t = 0
-    cdef int i
+    cdef int t = 0, i
     segments(p.n, shift.start, shift.length, shift.target, parts)
     for i in range(parts[0], parts[1]):
         p.moved[t] = p.hyp[i]
@@ -149,10 +140,7 @@ cdef int perform(Pair* p, const Shift* shift) noexcept nogil:
 cdef int edits_of(Pair* p) noexcept nogil:
     """Return the shifts and edits of one candidate; the words in ``hyp`` are reordered."""
     cdef Shift best
-    cdef int shifts = 0
-    cdef int tried = 0
-    cdef int edits
-    cdef int known = 0
+    cdef int shifts = 0, tried = 0, edits, known = 0
     if p.m == 0:
         return p.n
     shape(p)
@@ -211,18 +199,11 @@ def edits(Numbers numbers, Count[:, ::1] out):
     cdef const long long* bounds = given.bounds
     cdef const long long* offsets = given.offsets
     cdef const long long* reference_bounds = given.reference_bounds
-    cdef Py_ssize_t n_references = given.n_references
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef Py_ssize_t k
-    cdef long long j
-    cdef long long total
-    cdef long long length = 0
+    cdef Py_ssize_t n_references = given.n_references, i, r, k
+    cdef long long j, total, length = 0
     cdef Count found
     cdef Pair p
-    cdef int n = numbers.longest_item
-    cdef int m = numbers.longest_reference
-    cdef int largest = numbers.largest
+    cdef int n = numbers.longest_item, m = numbers.longest_reference, largest = numbers.largest
     cdef long long cells = min((n + 1) * <long long>(m + 1), 2 * (m + 1) + m + 2 * (BEAM + 1) * <long long>n)
     cdef int[::1] ints = np.empty(6 * n + 5 * m + 7 + largest + 1 + cells, dtype=np.int32)
     cdef word[::1] words = np.zeros(largest + 1 + 2 * (n + 1), dtype=np.uint64)

@@ -48,11 +48,7 @@ cdef struct Pair:
 cdef inline void shape(Pair* p) noexcept nogil:
     """Lay out the beam for n and m."""
     cdef double ratio = <double>p.m / <double>p.n if p.n else 1.0
-    cdef int width = BEAM
-    cdef int middle
-    cdef int low
-    cdef int high
-    cdef int i
+    cdef int width = BEAM, middle, low, high, i
     cdef long long begin = 0
     if BEAM < ratio / 2:
         width = <int>(ratio / 2 + BEAM)
@@ -78,9 +74,7 @@ cdef inline void next_row(
     const int* above, int above_low, int above_high, int token, const int* ref, int* row, int low, int high
 ) noexcept nogil:
     """A row of the matrix from the one above; cells outside the beam are far away."""
-    cdef int left = FAR
-    cdef int best
-    cdef int j
+    cdef int left = FAR, best, j
     # The middle, where both cells above are in the beam, needs no bounds.
     cdef int middle = min(max(low, above_low + 1), high)
     cdef int tail = max(min(high, above_high), middle)
@@ -162,8 +156,7 @@ cdef inline int by_bits(Pair* p, const int* parts) noexcept nogil:
     cdef word minus = p.minus[at]
     cdef word used = ~<word>0 >> (BITS - p.m)
     cdef int score = p.score[at]
-    cdef int top = p.m - 1
-    cdef int i
+    cdef int top = p.m - 1, i
     for i in range(parts[0], parts[1]):
         score += column(p.places[p.hyp[i]], top, &plus, &minus)
     for i in range(parts[2], parts[3]):
@@ -178,10 +171,7 @@ cdef inline int by_bits(Pair* p, const int* parts) noexcept nogil:
 cdef inline int by_beam(Pair* p, const int* parts) noexcept nogil:
     """The same in the beam."""
     cdef int i = parts[4]
-    cdef int t
-    cdef int j
-    cdef int width
-    cdef int flip = 0
+    cdef int t, j, width, flip = 0
     cdef const int* above = p.cells + p.at[i]
     cdef const int* old
     cdef int* row

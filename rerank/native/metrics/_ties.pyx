@@ -12,8 +12,7 @@ ctypedef fused real:
 
 cdef inline long long _last_at_most(const long long* rising, long long n, long long x) noexcept nogil:
     """The number of the last of n >= 1 rising values that is at most x, 0 if there is none."""
-    cdef long long low = 0
-    cdef long long middle
+    cdef long long low = 0, middle
     while n - low > 1:
         middle = (low + n) >> 1
         if rising[middle] <= x:
@@ -42,15 +41,8 @@ def break_ties(
     cdef int* above = p.above
     cdef int* tied = p.tied
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t longest = 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t g
-    cdef Py_ssize_t n_groups
-    cdef long long j
-    cdef long long t
-    cdef long long item
-    cdef long long found
-    cdef long long m
+    cdef Py_ssize_t longest = 1, i, g, n_groups
+    cdef long long j, t, item, found, m
     for i in range(n_lists):
         longest = max(longest, offsets[i + 1] - offsets[i])
     cdef long long[:, ::1] work = np.empty((4, longest), dtype=np.int64)

@@ -23,12 +23,7 @@ def reciprocal_ranks(
     no rank and adds nothing.
     """
     cdef Py_ssize_t d = X.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t n
-    cdef Py_ssize_t first
-    cdef Py_ssize_t last
-    cdef Py_ssize_t t
+    cdef Py_ssize_t i, j, n, first, last, t
     cdef double share
     cdef Py_ssize_t longest = np.diff(offsets).max(initial=1)
     cdef double[:, ::1] keys = np.empty((2, longest))

@@ -44,9 +44,7 @@ cdef inline void passed(
 
 cdef inline Py_ssize_t put(const Cuts* cuts, Py_ssize_t f, double x, int* out, Py_ssize_t n) noexcept nogil:
     """OUT out[n:]: the stumps of a value of feature f. Return the new n."""
-    cdef long long low
-    cdef long long high
-    cdef long long k
+    cdef long long low, high, k
     passed(cuts, f, x, &low, &high)
     for k in range(low, high):
         out[n] = <int>k
@@ -56,8 +54,7 @@ cdef inline Py_ssize_t put(const Cuts* cuts, Py_ssize_t f, double x, int* out, P
 
 cdef inline Py_ssize_t stumps_of(const Rows* X, const Cuts* cuts, long long i, int* out) noexcept nogil:
     """OUT out: the stumps of row i, rising. Return how many."""
-    cdef Py_ssize_t n = 0
-    cdef Py_ssize_t m
+    cdef Py_ssize_t n = 0, m
     cdef long long at
     if X.layout == DENSE:
         for m in range(X.width):

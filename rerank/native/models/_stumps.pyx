@@ -63,9 +63,7 @@ def scores(
     IN feature (n) of each stump, reach (n); OUT out (n_items).
     """
     cdef const Cuts* cuts = &stumps.cuts
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef Py_ssize_t n
+    cdef Py_ssize_t i, m, n
     cdef int k
     cdef double total
     cdef int[::1] room = np.empty(stumps.n + 1, dtype=np.int32)

@@ -51,8 +51,7 @@ cdef class Trees:
         cdef Py_ssize_t n = place.shape[0]
         cdef Py_ssize_t i
         cdef Node* node
-        cdef bint left
-        cdef bint of_zero
+        cdef bint left, of_zero
         self.used, self.leaf, self.n_splits = used, leaf, <int>n
         self.nodes = np.zeros(n + leaf.shape[0], dtype=_NODE)
         self.root = np.empty(root.shape[0], dtype=np.int32)
@@ -168,15 +167,11 @@ def scores(Matrix matrix, Trees trees, const int[::1] place, double[::1] out):
     cdef const Rows* X = &matrix.rows
     cdef Py_ssize_t n_used = trees.used.shape[0]
     cdef Py_ssize_t n_trees = trees.root.shape[0]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef Py_ssize_t n
-    cdef Py_ssize_t t
+    cdef Py_ssize_t i, r, n, t
     cdef int found = -1
     cdef double[:, ::1] rows = np.empty((BLOCK, n_used + 1))
     cdef unsigned char[::1] known = np.zeros(n_used + 1, dtype=np.uint8)
-    cdef int n_splits = trees.n_splits
-    cdef int lane
+    cdef int n_splits = trees.n_splits, lane
     cdef int[LANES] at
     cdef const Node* nodes
     cdef const double* leaf

@@ -28,17 +28,9 @@ cdef inline int reduce_columns(Problem* p, bint offsets) noexcept nogil:
     a finite cost because a row or column is infinite. offsets: costs are those above the least of the row.
     OUT v, column_of, row_of.
     """
-    cdef int n = p.n
-    cdef int free = 0
-    cdef int i
-    cdef int j
+    cdef int n = p.n, free = 0, i, j
     cdef Py_ssize_t at
-    cdef double least = 0.0
-    cdef double after
-    cdef double h
-    cdef double old
-    cdef double before
-    cdef double number
+    cdef double least = 0.0, after, h, old, before, number
     cdef const double* row
     for i in range(n):
         row = p.cost + <long long> i * n
@@ -82,16 +74,9 @@ cdef inline int reduce_columns(Problem* p, bint offsets) noexcept nogil:
 
 cdef inline int reduce_rows(Problem* p, int n_free) noexcept nogil:
     """Let each free row bid for its best column, twice at most; return how many rows are still free."""
-    cdef int kept
-    cdef int at
-    cdef int i
-    cdef int loser
-    cdef int j
-    cdef int _turn
+    cdef int kept, at, i, loser, j, _turn
     cdef long long bids
-    cdef double least
-    cdef double after
-    cdef double lower
+    cdef double least, after, lower
     p.n_open = -1  # not counted
     for _turn in range(2):
         kept = 0
@@ -141,8 +126,7 @@ cdef inline bint assign_warm(Problem* p) noexcept nogil:
 
     Return whether an assignment of finite cost exists. INOUT v; OUT column_of, row_of.
     """
-    cdef int i
-    cdef int j
+    cdef int i, j
     for j in range(p.m):
         p.row_of[j] = -1
     for i in range(p.n):
@@ -153,9 +137,7 @@ cdef inline bint assign_warm(Problem* p) noexcept nogil:
 
 cdef inline bint assign_cold(Problem* p) noexcept nogil:
     """Solve without potentials to start from; see ``assign_warm``. OUT v, column_of, row_of."""
-    cdef int n_free = 0
-    cdef int j
-    cdef int offsets
+    cdef int n_free = 0, j, offsets
     if p.n < p.m:
         for j in range(p.m):
             p.v[j] = 0.0

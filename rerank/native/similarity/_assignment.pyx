@@ -30,8 +30,7 @@ cdef inline void copy(
     const double* costs, Py_ssize_t n, Py_ssize_t m, double sign, bint turned, double* out
 ) noexcept nogil:
     """OUT out: the costs (n, m) times ``sign``, with rows and columns exchanged if ``turned``."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     if not turned:
         for i in range(n * m):
             out[i] = sign * costs[i]
@@ -43,8 +42,7 @@ cdef inline void copy(
 
 cdef inline bint within(const double* costs, Py_ssize_t n, double limit) noexcept nogil:
     """Return whether all costs (n) are numbers up to ``limit`` in magnitude."""
-    cdef double[4] largest
-    cdef double[4] odd
+    cdef double[4] largest, odd
     cdef double h
     cdef Py_ssize_t i = 0
     cdef int k
@@ -88,10 +86,7 @@ def assign(
     cdef double sign = -1.0 if maximize else 1.0
     cdef Room room = Room(min(n, m), max(n, m))
     cdef Problem* p = &room.problem
-    cdef Py_ssize_t k
-    cdef Py_ssize_t i
-    cdef Py_ssize_t failed = -1
-    cdef Py_ssize_t unchecked = -1
+    cdef Py_ssize_t k, i, failed = -1, unchecked = -1
     with nogil:
         for k in range(b):
             p.cost = &costs[k, 0, 0]

@@ -52,8 +52,7 @@ cdef inline void find_open_columns(Problem* p) noexcept nogil:
 
 cdef inline int open_column(Problem* p, double least) noexcept nogil:
     """Return a column without a row whose distance is ``least``, or -1. INOUT open_columns, n_open."""
-    cdef int k = 0
-    cdef int j
+    cdef int k = 0, j
     if p.n_open < 0:
         find_open_columns(p)
     while k < p.n_open:
@@ -72,9 +71,7 @@ cdef inline double relax(Problem* p, int i, double shift, Py_ssize_t* first) noe
     """Lower distances to cost - v - shift of row i; return the least. OUT its column, the first on ties."""
     cdef const double* row = p.cost + <long long> i * p.m
     cdef Py_ssize_t at
-    cdef double h
-    cdef double old
-    cdef double after
+    cdef double h, old, after
     for at in range(p.m):  # alone and without a branch, so that compilers use wide registers
         h = row[at] - p.open_v[at] - shift
         old = p.distance[at]
@@ -95,9 +92,7 @@ cdef inline int row_before(
 
 cdef inline void exchange(Problem* p, int start, int n_final, int end, double distance) noexcept nogil:
     """Give the rows along the path their next columns. INOUT row_of, column_of."""
-    cdef int k = n_final
-    cdef int j = end
-    cdef int i
+    cdef int k = n_final, j = end, i
     while True:
         k = row_before(p, start, k, j, distance)
         i = p.row_of[p.columns[k - 1]] if k else start
@@ -112,12 +107,9 @@ cdef inline void exchange(Problem* p, int start, int n_final, int end, double di
 
 cdef inline bint augment(Problem* p, int start) noexcept nogil:
     """Give row ``start`` a column by the shortest path to a free column; return whether there is a path."""
-    cdef int n_final = 0
-    cdef int k
+    cdef int n_final = 0, k
     cdef Py_ssize_t at
-    cdef double least
-    cdef double found
-    cdef double after
+    cdef double least, found, after
     for at in range(p.m):
         p.open_v[at] = p.v[at]
     found = two_least(p, start, &k, &after)

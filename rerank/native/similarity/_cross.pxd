@@ -30,8 +30,7 @@ cdef inline void tile(
     Inlined with constant n and m, the sums stay in registers.
     """
     cdef Py_ssize_t i
-    cdef int a
-    cdef int b
+    cdef int a, b
     cdef double[64] total
     cdef const double* mine
     cdef const double* theirs = y.values + q
@@ -51,8 +50,7 @@ cdef inline void tile(
 
 cdef inline void products(const Vectors* x, const int* place, const Vectors* y, double* out) noexcept nogil:
     """OUT out (x.m, y.m): inner products, summed in the order of the columns. IN place: ``mark`` of x."""
-    cdef int p
-    cdef int q
+    cdef int p, q
     if x.m == y.m == 5:  # the default
         tile(x, place, y, 0, 0, 5, 5, out)
         return

@@ -11,11 +11,8 @@ cdef inline double factorise(double* a, int n) noexcept nogil:
     """Return the logarithm of the determinant of a positive definite a (n, n). INOUT a: its upper triangle
     becomes R with a = R'R.
     """
-    cdef int i
-    cdef int j
-    cdef int k
-    cdef double f
-    cdef double total = 0.0
+    cdef int i, j, k
+    cdef double f, total = 0.0
     for k in range(n):
         total += log(a[k * n + k])
         f = 1.0 / sqrt(a[k * n + k])
@@ -30,10 +27,8 @@ cdef inline double factorise(double* a, int n) noexcept nogil:
 
 cdef inline double solved_norm(const double* r, double* z, int n) noexcept nogil:
     """Return z'(R'R)^-1 z for the upper triangle R of r (n, n). INOUT z (n)."""
-    cdef int j
-    cdef int k
-    cdef double f
-    cdef double total = 0.0
+    cdef int j, k
+    cdef double f, total = 0.0
     for k in range(n):
         f = z[k] / r[k * n + k]
         total += f * f
@@ -79,9 +74,7 @@ def fill_dense(Dense x, Dense y, Py_ssize_t first, Py_ssize_t last, double[:, ::
     cdef const double* b
     cdef double determinant
     cdef bint same = x is y
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t k
+    cdef Py_ssize_t i, j, k
     with nogil:
         for i in range(first, last):
             for j in range(i if same else 0, y.means.shape[0]):
@@ -117,8 +110,7 @@ cdef class LowRank:
     cdef const long long[::1] starts
     cdef const int[::1] ranks
     cdef const long long[::1] places
-    cdef const double[:, ::1] own
-    cdef const double[:, ::1] totals
+    cdef const double[:, ::1] own, totals
 
     def __init__(self, columns, bounds, values, starts, ranks, places, own, totals):
         self.columns = columns
@@ -159,9 +151,7 @@ cdef inline double pair(
     """
     cdef int p = x.ranks[i]
     cdef int q = y.ranks[j]
-    cdef int n = p + q
-    cdef int a
-    cdef int b
+    cdef int n = p + q, a, b
     cdef double determinant
     cdef double between = x.totals[i, 1] + y.totals[j, 1] - 2.0 * cross[p * (q + 1) + q]
     for a in range(n * n):
@@ -189,10 +179,8 @@ def fill_low_rank(
     cdef double* joint = cross + (rank + 1) * (rank + 1)
     cdef double* z = joint + 4 * rank * rank
     cdef bint same = x is y
-    cdef Vectors mine
-    cdef Vectors theirs
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Vectors mine, theirs
+    cdef Py_ssize_t i, j
     with nogil:
         for i in range(first, last):
             mine = x.of(i)

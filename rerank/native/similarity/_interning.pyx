@@ -34,8 +34,7 @@ cdef inline Table table_of(int[::1] slots, long long[::1] bounds, int[::1] keys,
 cdef inline int find_or_add(Table* table, long long length) noexcept nogil:
     """The number of the key at the end of all keys, which stays there if it is new."""
     cdef const int* key = table.keys + table.bounds[table.n]
-    cdef u64 value = <u64>length
-    cdef u64 slot
+    cdef u64 value = <u64>length, slot
     cdef long long i
     cdef int number
     for i in range(length):
@@ -77,10 +76,7 @@ def intern(
     """
     cdef Table table = table_of(slots, bounds, keys, n)
     cdef Py_ssize_t t
-    cdef long long i
-    cdef long long child
-    cdef long long end
-    cdef long long length
+    cdef long long i, child, end, length
     cdef int* key
     with nogil:
         for t in range(offsets.shape[0] - 1):
@@ -113,8 +109,7 @@ def productions(
     """
     cdef Table table = table_of(slots, bounds, keys, 0)
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long length
+    cdef long long i, length
     cdef int* key
     with nogil:
         for v in range(node_bounds.shape[0] - 1):
@@ -147,12 +142,8 @@ def listed(
     words nodes[starts[2 * t + 1]:starts[2 * t + 2]]; counts, how often each occurs in the tree.
     """
     cdef Py_ssize_t t
-    cdef long long i
-    cdef long long top = 0
-    cdef long long first
-    cdef int number
-    cdef int at
-    cdef int words
+    cdef long long i, top = 0, first
+    cdef int number, at, words
     with nogil:
         starts[0] = 0
         for t in range(offsets.shape[0] - 1):

@@ -26,8 +26,7 @@ cdef class Axes:
 
     cdef const int[::1] columns
     cdef const long long[::1] bounds
-    cdef const double[:, ::1] values
-    cdef const double[:, ::1] weights
+    cdef const double[:, ::1] values, weights
 
     def __init__(
         self,
@@ -63,13 +62,8 @@ cdef inline double best_of_sets(const double* gain, int m, double* best) noexcep
 
     ROOM best (2^m).
     """
-    cdef int taken
-    cdef int left
-    cdef int one
-    cdef int k
-    cdef int row
-    cdef double most
-    cdef double h
+    cdef int taken, left, one, k, row
+    cdef double most, h
     best[0] = 0.0
     for taken in range(1, 1 << m):
         row = -1
@@ -103,19 +97,9 @@ cdef inline double matched(const double* gain, int m, Room room, double* v) noex
 
 cdef inline double largest_singular(double* c, int m) noexcept nogil:
     """Return the largest singular value of c (m, m) by one-sided Jacobi rotations of its rows. INOUT c."""
-    cdef int _sweep
-    cdef int a
-    cdef int b
-    cdef int k
+    cdef int _sweep, a, b, k
     cdef bint turned
-    cdef double p
-    cdef double q
-    cdef double g
-    cdef double t
-    cdef double cosine
-    cdef double sine
-    cdef double h
-    cdef double most = 0.0
+    cdef double p, q, g, t, cosine, sine, h, most = 0.0
     for _sweep in range(60):
         turned = False
         for a in range(m - 1):
@@ -158,8 +142,7 @@ cdef inline double largest(const double* c, int m) noexcept nogil:
 
 cdef inline void weigh(double* c, const double* x, const double* y, int m) noexcept nogil:
     """INOUT c (m, m): cosines, then the weights of edges."""
-    cdef int i
-    cdef int k
+    cdef int i, k
     cdef double h
     for i in range(m):
         for k in range(m):
@@ -180,10 +163,8 @@ def fill(Axes x, Axes y, int kind, Py_ssize_t first, Py_ssize_t last, int n_colu
     cdef double* c = &space[0]
     cdef double* more = &space[m * m]
     cdef bint same = x is y
-    cdef Vectors mine
-    cdef Vectors theirs
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Vectors mine, theirs
+    cdef Py_ssize_t i, j
     cdef double found
     with nogil:
         for i in range(first, last):

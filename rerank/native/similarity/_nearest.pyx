@@ -12,8 +12,7 @@ cdef inline bint worse(double v, long long j, double w, long long k) noexcept no
 
 cdef inline void offer(double* values, long long* places, Py_ssize_t k, double v, long long j) noexcept nogil:
     """Put column j with value v in the place of the worst entry if it is better. INOUT values, places (k)."""
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t child = 1
+    cdef Py_ssize_t at = 0, child = 1
     if not (v > 0.0 and worse(values[0], places[0], v, j)):
         return
     while child < k:
@@ -37,8 +36,7 @@ def offer_rows(
     IN square: whether the entry of a row's own column is left out. INOUT values, places (n, k).
     """
     cdef Py_ssize_t k = values.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     if k == 0:
         return
     with nogil:
@@ -54,8 +52,7 @@ def offer_pairs(const double[:, :] rows, Py_ssize_t first, double[:, ::1] values
     IN rows (b, n) of a symmetric matrix, first: the number of the first one. INOUT values, places (n, k).
     """
     cdef Py_ssize_t k = values.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
+    cdef Py_ssize_t i, j
     if k == 0:
         return
     with nogil:

@@ -35,32 +35,21 @@ from rerank.native.similarity._tree_programs cimport (
     LINKS,
     MEMBERS,
     Program,
+    Sweep,
     Weights,
     compile,
     run,
 )
 
 
-cdef inline long long sweep_range(
-    Program* p,
-    Edges* e,
-    const NodeTable* nodes,
-    const Groups* x,
-    const Block* y,
-    const Weights* w,
-    int begin,
-    int end,
-    long long top,
-    Output* out,
-    double* sums,
-) noexcept nogil:
+cdef inline long long sweep_range(Sweep* to, int begin, int end, long long top) noexcept nogil:
     """OUT base and r of the nodes begin:end, of one production; return the top of the table after them."""
+    cdef const Program* p = to.p
+    cdef const Groups* x = to.x
+    cdef Output* out = to.out
     cdef int[CELLS] cursor
-    cdef int g = x.of_key[y.symbol[begin]]
-    cdef int size
-    cdef int low = 0
-    cdef int high
-    cdef int v
+    cdef int g = x.of_key[to.y.symbol[begin]]
+    cdef int size, low = 0, high, v
     if g < 0:
         for v in range(begin, end):
             out.r[v] = 0.0
@@ -68,36 +57,28 @@ cdef inline long long sweep_range(
     size = x.bounds[g + 1] - x.bounds[g]
     while low < size:
         high = low + MEMBERS if low + MEMBERS < size else size
-        compile(p, e, nodes, x, y, w, g, low, high, begin, cursor)
+        compile(to, g, low, high, begin, cursor)
         if p.n == 0 and not p.dense and high == size and low == 0:
             for v in range(begin, end):
                 out.base[v] = 0
-                out.r[v] = w.alone * x.totals[g]
+                out.r[v] = to.w.alone * x.totals[g]
             return top
         for v in range(begin, end):
             if low == 0:
                 out.base[v] = top + <long long>(v - begin) * size
-                out.r[v] = w.alone * x.totals[g]
-            run(p, e, nodes, x, y, w, g, low, high, v, out, sums)
+                out.r[v] = to.w.alone * x.totals[g]
+            run(to, g, low, high, v)
         low = high
     return top + <long long>(end - begin) * size
 
 
-cdef inline void sweep(
-    Program* p,
-    Edges* e,
-    const NodeTable* nodes,
-    const Groups* x,
-    const Block* y,
-    const Weights* w,
-    Output* out,
-    double* sums,
-) noexcept nogil:
+cdef inline void sweep(Sweep* to) noexcept nogil:
     """OUT r of all nodes of a block."""
-    cdef int v
-    cdef int g
-    cdef int child
-    cdef int k
+    cdef const Groups* x = to.x
+    cdef const Block* y = to.y
+    cdef const Weights* w = to.w
+    cdef Output* out = to.out
+    cdef int v, g, child, k
     cdef u64 slot
     cdef long long top = x.most
     fill_first_row(x, w.alone, out.table)
@@ -112,13 +93,13 @@ cdef inline void sweep(
             continue
         if y.first[v + 1] - y.first[v] == 1:
             child = x.of_key[y.symbol[y.children[y.first[v]]]]
-            if child < 0 or find(e, key_of(g, child), &slot) == FREE:
+            if child < 0 or find(to.e, key_of(g, child), &slot) == FREE:
                 out.base[v] = 0
                 out.r[v] = w.alone * x.totals[g]
                 continue
-        top = sweep_range(p, e, nodes, x, y, w, v, v + 1, top, out, sums)
+        top = sweep_range(to, v, v + 1, top)
     for k in range(y.n_ranges):
-        top = sweep_range(p, e, nodes, x, y, w, y.ranges[k], y.ranges[k + 1], top, out, sums)
+        top = sweep_range(to, y.ranges[k], y.ranges[k + 1], top)
 
 
 cdef inline Edges edges_of(Room room) noexcept nogil:
@@ -147,8 +128,7 @@ cdef class PartialTrees(Kernel):
     cdef int[:, ::1] entries
     cdef double[::1] chains
     cdef int[::1] links
-    cdef double[::1] link_weights
-    cdef double[::1] powers
+    cdef double[::1] link_weights, powers
     cdef Program program
     cdef Weights weights
 
@@ -180,13 +160,16 @@ cdef class PartialTrees(Kernel):
     ) noexcept nogil:
         cdef Groups* groups = &room.groups
         cdef Edges edges = edges_of(room)
+        cdef Sweep to = Sweep(
+            &self.program, &edges, nodes, groups, y, &self.weights, &room.output, &room.sums[0]
+        )
         cdef long long need
         groups.of_key = &room.of_symbol[0]
         group(x, x.n, nodes.symbol, groups)
         need = needed(y, y.n_words, y.symbol, groups, room.output.room)
         if need <= room.output.room:
             list_edges(nodes, groups, &edges)
-            sweep(&self.program, &edges, nodes, groups, y, &self.weights, &room.output, &room.sums[0])
+            sweep(&to)
             clear_edges(&edges)
         ungroup(x, x.n, nodes.symbol, groups)
         return need

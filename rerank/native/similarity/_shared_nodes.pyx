@@ -30,11 +30,9 @@ def rows(
     IN weights of the distinct nodes, words: whether words count or nodes with children; SCRATCH r (distinct
     nodes), all 0.
     """
-    cdef Py_ssize_t row
-    cdef Py_ssize_t j
+    cdef Py_ssize_t row, j
     cdef Py_ssize_t n = (others.starts.shape[0] - 1) // 2
-    cdef Tree x
-    cdef Tree y
+    cdef Tree x, y
     with nogil:
         for row in range(which.shape[0]):
             x = tree_of(lists, which[row])
@@ -51,8 +49,7 @@ def rows(
 def diagonal(Lists lists, const double[::1] weights, bint words, double[::1] r, double[::1] out):
     """OUT K(x, x) of all trees; SCRATCH r as in ``rows``."""
     cdef Py_ssize_t row
-    cdef int first
-    cdef int last
+    cdef int first, last
     cdef Tree x
     with nogil:
         for row in range(out.shape[0]):

@@ -27,10 +27,7 @@ cdef struct Children:  # of the members of all groups, in their order
 
 cdef inline void pack(const NodeTable* nodes, const Groups* x, Children* c) noexcept nogil:
     """OUT c: the children of the members of groups."""
-    cdef int m
-    cdef int u
-    cdef int child
-    cdef int at = 0
+    cdef int m, u, child, at = 0
     cdef long long i
     for m in range(x.bounds[x.n]):
         u = x.members[m]
@@ -64,16 +61,9 @@ cdef inline void sweep(
     const Groups* x, const Children* c, const Block* y, double decay, Output* out
 ) noexcept nogil:
     """OUT r of all nodes of a block but its words."""
-    cdef int v
-    cdef int g
-    cdef int m
-    cdef int k
-    cdef int n
-    cdef int last
-    cdef int begin
+    cdef int v, g, m, k, n, last, begin
     cdef long long top = x.most
-    cdef double delta
-    cdef double total
+    cdef double delta, total
     cdef const int* children
     fill_first_row(x, decay, out.table)
     for v in range(y.n_words, y.n_low):
@@ -109,8 +99,7 @@ cdef inline void sweep_words(
     const Tree* x, const NodeTable* nodes, const Block* y, int* of_symbol, double decay, double* r
 ) noexcept nogil:
     """OUT r of the words of a block; INOUT of_symbol, all -1."""
-    cdef int i
-    cdef int v
+    cdef int i, v
     for i in range(x.n_inner, x.n):
         of_symbol[nodes.symbol[x.nodes[i]]] = i
     for v in range(y.n_words):

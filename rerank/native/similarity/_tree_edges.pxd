@@ -39,13 +39,8 @@ cdef inline long long key_of(int parent, int child) noexcept nogil:
 
 cdef inline void list_edges(const NodeTable* nodes, const Groups* x, Edges* e) noexcept nogil:
     """OUT the edges of a tree; slots are all FREE before."""
-    cdef int g
-    cdef int m
-    cdef int k
-    cdef int at = 0
-    cdef int u
-    cdef long long i
-    cdef long long key
+    cdef int g, m, k, at = 0, u
+    cdef long long i, key
     cdef u64 slot
     e.n = 0
     for g in range(x.n):
@@ -78,12 +73,7 @@ cdef inline void list_edges(const NodeTable* nodes, const Groups* x, Edges* e) n
 
 cdef inline void fill_edges(const NodeTable* nodes, const Groups* x, Edges* e) noexcept nogil:
     """OUT member, child, rank: the edges of each pair of groups, in the order of parents and children."""
-    cdef int g
-    cdef int m
-    cdef int k
-    cdef int u
-    cdef int edge = 0
-    cdef int at
+    cdef int g, m, k, u, edge = 0, at
     cdef long long i
     for g in range(x.n):
         for m in range(x.bounds[g], x.bounds[g + 1]):

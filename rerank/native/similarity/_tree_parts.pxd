@@ -53,44 +53,35 @@ cdef struct Output:
 
 cdef class Nodes:
     cdef const long long[::1] bounds
-    cdef const int[::1] keys
-    cdef const int[::1] symbols
-    cdef const int[::1] productions
+    cdef const int[::1] keys, symbols, productions
     cdef NodeTable table
 
 
 cdef class Lists:
     cdef const long long[::1] starts
-    cdef const int[::1] nodes
-    cdef const int[::1] counts
+    cdef const int[::1] nodes, counts
     cdef const int* first_node
     cdef const int* first_count
 
 
 cdef class Part:
-    cdef const int[::1] symbols
-    cdef const int[::1] productions
+    cdef const int[::1] symbols, productions
     cdef const long long[::1] first
-    cdef const int[::1] children
-    cdef const int[::1] ranges
+    cdef const int[::1] children, ranges
     cdef Block block
     cdef Lists lists
     cdef readonly int n
 
 
 cdef class Room:
-    cdef int[::1] of_symbol
-    cdef int[::1] of_production
-    cdef int[::1] rank
-    cdef int[::1] place
+    cdef int[::1] of_symbol, of_production, rank, place
     cdef int[:, ::1] ints
     cdef long long[:, ::1] longs
     cdef double[:, ::1] floats
     cdef int[::1] slots
     cdef double[::1] table
     cdef long long[::1] base
-    cdef double[::1] r
-    cdef double[::1] sums
+    cdef double[::1] r, sums
     cdef Groups groups
     cdef Output output
 
@@ -116,10 +107,7 @@ cdef inline Tree tree_of(Lists lists, Py_ssize_t t) noexcept nogil:
 cdef inline double total_of(const Tree* y, int first, int last, const double* r) noexcept nogil:
     """The sum of count(v) * r[v] over the nodes first:last of a tree, as four sums, which is faster."""
     cdef int i = first
-    cdef double a = 0.0
-    cdef double b = 0.0
-    cdef double c = 0.0
-    cdef double d = 0.0
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
     while i + 4 <= last:
         a += y.counts[i] * r[y.nodes[i]]
         b += y.counts[i + 1] * r[y.nodes[i + 1]]
@@ -137,10 +125,7 @@ cdef inline void group(const Tree* x, int last, const int* key_of, Groups* g) no
 
     INOUT of_key, -1 for all keys; OUT the rest.
     """
-    cdef int i
-    cdef int k
-    cdef int key
-    cdef int at = 0
+    cdef int i, k, key, at = 0
     g.n = 0
     g.most = 0
     for i in range(last):
@@ -178,8 +163,7 @@ cdef inline long long needed(
     const Block* y, int first, const int* key_of, const Groups* g, long long room
 ) noexcept nogil:
     """The room of the table if the nodes from ``first`` on have rows, or a bound up to ``room``."""
-    cdef int v
-    cdef int k
+    cdef int v, k
     cdef int end = y.ranges[y.n_ranges]
     cdef long long need = <long long>g.most * (1 + end - first)
     if need <= room:

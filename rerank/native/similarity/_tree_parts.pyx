@@ -135,12 +135,8 @@ cdef inline Block block_of(const NodeTable* nodes, const Tree* x, Room room) noe
     cdef int* production = &room.ints[11, 0]
     cdef int* children = &room.ints[12, 0]
     cdef int* ranges = &room.ints[13, 0]
-    cdef int n = 0
-    cdef int i
-    cdef int u
-    cdef int kind
-    cdef long long k
-    cdef long long at = 0
+    cdef int n = 0, i, u, kind
+    cdef long long k, at = 0
     for kind in range(3):  # words, nodes with words only below them, others
         if kind == 1:
             out.n_words = n
@@ -178,8 +174,7 @@ def gather(Nodes nodes, const int[::1] order, int[::1] place, long long[::1] fir
     OUT place (distinct nodes), the number of each node of the part; first (n + 1), children (of all of them).
     """
     cdef Py_ssize_t v
-    cdef long long i
-    cdef long long at = 0
+    cdef long long i, at = 0
     with nogil:
         for v in range(order.shape[0]):
             place[order[v]] = <int>v
@@ -215,12 +210,10 @@ cdef class Kernel:
         SCRATCH room; OUT out[:, column:column + trees of the part]. Return the number of the first row that
         was not computed, and the room of the table that it needs.
         """
-        cdef Py_ssize_t row = start
-        cdef Py_ssize_t j
+        cdef Py_ssize_t row = start, j
         cdef Py_ssize_t n = (part.lists.starts.shape[0] - 1) // 2
         cdef long long need = 0
-        cdef Tree x
-        cdef Tree y
+        cdef Tree x, y
         with nogil:
             while row < which.shape[0]:
                 x = tree_of(lists, which[row])

@@ -33,6 +33,17 @@ cdef struct Program:  # pairs of children of one label: child j of v, child i of
     bint dense  # whether a member is left to ``dense``
 
 
+cdef struct Sweep:  # what a sweep over the nodes of a block needs
+    Program* p
+    Edges* e
+    const NodeTable* nodes
+    const Groups* x
+    const Block* y
+    const Weights* w
+    Output* out
+    double* sums  # see ``dense``
+
+
 cdef inline bint is_dense(int p, int q, int most) noexcept nogil:
     """Whether nodes with p and q children are left to ``dense``."""
     return <long long>p * q > CELLS or (0 < most < p and most < q)
@@ -61,31 +72,21 @@ cdef inline void add(
     p.n += 1
 
 
-cdef inline void compile(
-    Program* p,
-    Edges* e,
-    const NodeTable* nodes,
-    const Groups* x,
-    const Block* y,
-    const Weights* w,
-    int g,
-    int low,
-    int high,
-    int v,
-    int* cursor,
-) noexcept nogil:
+cdef inline void compile(Sweep* to, int g, int low, int high, int v, int* cursor) noexcept nogil:
     """OUT the program of v, and all others of its production, with the members low:high of group g.
 
     INOUT cursor (CELLS): the next edge of each child of v, set if low is 0.
     """
+    cdef Program* p = to.p
+    cdef Edges* e = to.e
+    cdef const Groups* x = to.x
+    cdef const Block* y = to.y
+    cdef const Weights* w = to.w
     cdef int[MEMBERS] last
     cdef int q = <int>(y.first[v + 1] - y.first[v])
     cdef const int* children = y.children + y.first[v]
     cdef const int* widths = e.width + x.bounds[g]
-    cdef int m
-    cdef int j
-    cdef int k
-    cdef int at
+    cdef int m, j, k, at
     cdef u64 slot
     p.n = 0
     p.dense = is_dense(e.widest[g], q, w.most)
@@ -106,38 +107,27 @@ cdef inline void compile(
         cursor[j] = at
 
 
-cdef inline double dense(
-    const NodeTable* nodes,
-    const Groups* x,
-    const Block* y,
-    const Weights* w,
-    int u,
-    int v,
-    const Output* out,
-    double* sums,
-) noexcept nogil:
+cdef inline double dense(const Sweep* to, int u, int v) noexcept nogil:
     """The sum over subsequences of the children of u and v.
 
     SCRATCH sums (children of v, times the most members of a subsequence if that is limited): sums[l, j] is
     the sum of s(i', j') * decay^gaps over the children i' before i and j' up to j, of chains of l + 1 pairs,
     or of all chains.
     """
+    cdef const NodeTable* nodes = to.nodes
+    cdef const Groups* x = to.x
+    cdef const Block* y = to.y
+    cdef const Weights* w = to.w
+    cdef const Output* out = to.out
+    cdef double* sums = to.sums
     cdef const int* mine = nodes.keys + nodes.bounds[u] + 1
     cdef const int* theirs = y.children + y.first[v]
     cdef int p = <int>(nodes.bounds[u + 1] - nodes.bounds[u]) - 1
     cdef int q = <int>(y.first[v + 1] - y.first[v])
     cdef bint limited = 0 < w.most < p and w.most < q
     cdef int levels = w.most if limited else 1
-    cdef int i
-    cdef int j
-    cdef int l
-    cdef int symbol
-    cdef int rank
-    cdef double total = 0.0
-    cdef double s
-    cdef double run
-    cdef double before
-    cdef double here
+    cdef int i, j, l, symbol, rank
+    cdef double total = 0.0, s, run, before, here
     cdef double* row
     for i in range(levels * q):
         sums[i] = 0.0
@@ -163,29 +153,19 @@ cdef inline double dense(
     return total
 
 
-cdef inline void run(
-    const Program* p,
-    const Edges* e,
-    const NodeTable* nodes,
-    const Groups* x,
-    const Block* y,
-    const Weights* w,
-    int g,
-    int low,
-    int high,
-    int v,
-    Output* out,
-    double* sums,
-) noexcept nogil:
+cdef inline void run(Sweep* to, int g, int low, int high, int v) noexcept nogil:
     """OUT the deltas of v with the members low:high of group g; INOUT r[v], without children before."""
+    cdef const Program* p = to.p
+    cdef const Edges* e = to.e
+    cdef const Groups* x = to.x
+    cdef const Block* y = to.y
+    cdef const Weights* w = to.w
+    cdef Output* out = to.out
     cdef const int* children = y.children + y.first[v]
     cdef int q = <int>(y.first[v + 1] - y.first[v])
     cdef int first = x.bounds[g] + low
-    cdef int m
-    cdef int t
-    cdef int l
-    cdef double s
-    cdef double chain
+    cdef int m, t, l
+    cdef double s, chain
     cdef double r = out.r[v]
     cdef double* row = out.table + out.base[v] + low
     for m in range(high - low):
@@ -204,7 +184,7 @@ cdef inline void run(
     if p.dense:
         for m in range(high - low):
             if is_dense(e.width[first + m], q, w.most):
-                s = w.mu * dense(nodes, x, y, w, x.members[first + m], v, out, sums)
+                s = w.mu * dense(to, x.members[first + m], v)
                 row[m] += s
                 r += x.counts[first + m] * s
     out.r[v] = r

@@ -1,43 +1,10 @@
-"""Margins between items over weighted rankings, and orders that disagree least with them."""
+"""Orders of items that disagree least with the margins between them."""
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 
 cdef double ROUNDING = 2.3e-16  # relative, of one sum of two doubles
-
-
-def margins(const double[:, ::1] scores, const double[::1] weights, double[:, ::1] out):
-    """Compute the weight of the rankings that put a above b, minus the weight of those that put b above a.
-
-    What could be the rounding of a sum that is 0 is 0, so that .1 + .2 against .3 is a tie.
-
-    IN scores (k, n), larger = better; weights (k) above 0. OUT out (n, n), antisymmetric.
-    """
-    cdef Py_ssize_t k = scores.shape[0]
-    cdef Py_ssize_t n = scores.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef double total = 0.0
-    cdef double own
-    cdef const double* s
-    cdef double* row
-    with nogil:
-        out[:, :] = 0.0
-        for i in range(k):
-            total += weights[i]
-            s = &scores[i, 0]
-            for a in range(n):
-                row = &out[a, 0]
-                own = s[a]
-                for b in range(a + 1, n):
-                    row[b] += weights[i] * ((own > s[b]) - (own < s[b]))
-        for a in range(n):
-            for b in range(a + 1, n):
-                if fabs(out[a, b]) <= k * ROUNDING * total:
-                    out[a, b] = 0.0
-                out[b, a] = 0.0 - out[a, b]  # never -0
 
 
 def sequence(const double[:, ::1] margins, const int[::1] parts, int[::1] out):
@@ -51,10 +18,7 @@ def sequence(const double[:, ::1] margins, const int[::1] parts, int[::1] out):
     cdef Py_ssize_t n = parts.shape[0]
     cdef long long[::1] held = np.zeros(n, dtype=np.int64)  # by part: items of other parts above one of its
     cdef unsigned char[::1] placed = np.zeros(n, dtype=np.uint8)  # by item
-    cdef Py_ssize_t done = 0
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef Py_ssize_t first
+    cdef Py_ssize_t done = 0, a, b, first
     cdef int part
     with nogil:
         for a in range(n):
@@ -80,8 +44,7 @@ def exchanged(const double[:, ::1] margins, int[::1] order):
 
     IN margins (n, n). IN/OUT order (n): in the end no item beats the one above it.
     """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t at
+    cdef Py_ssize_t i, at
     cdef int item
     with nogil:
         for i in range(1, order.shape[0]):
@@ -115,13 +78,9 @@ def best_order(const double[:, ::1] margins, int[::1] out):
     cdef double[::1] best = np.zeros(1 << n)
     cdef double[:, ::1] low = np.zeros((n, 1 << half))
     cdef double[:, ::1] high = np.zeros((n, 1 << (n - half)))
-    cdef double total = 0.0
-    cdef double least
-    cdef double cost
-    cdef unsigned int s
-    cdef unsigned int rest = 0
-    cdef int x
-    cdef int y
+    cdef double total = 0.0, least, cost
+    cdef unsigned int s, rest = 0
+    cdef int x, y
     with nogil:
         for x in range(n):
             for y in range(n):

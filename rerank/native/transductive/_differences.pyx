@@ -23,10 +23,7 @@ def add_sums(
     """
     cdef Py_ssize_t n_columns = out.shape[0]
     cdef double[::1] space = np.empty(n_columns)
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t b
-    cdef Py_ssize_t p = 0
+    cdef Py_ssize_t i, j, b, p = 0
     cdef double* total = &space[0]
     cdef const double* other
     cdef Py_ssize_t last
@@ -62,10 +59,7 @@ def add_weighted(
 ):
     """INOUT out[p] += pair[p] * the sum over b of better[i, b] * worse[j, b]; p = (i, j), see add_sums."""
     cdef Py_ssize_t n_columns = better.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t b
-    cdef Py_ssize_t p = 0
+    cdef Py_ssize_t i, j, b, p = 0
     cdef const double* mine
     cdef const double* other
     cdef double[4] total
@@ -96,10 +90,7 @@ def log_sums(
     """
     cdef Py_ssize_t n_columns = out.shape[0]
     cdef double[::1] space = np.zeros(n_columns)
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t b
-    cdef Py_ssize_t p = 0
+    cdef Py_ssize_t i, j, b, p = 0
     cdef double at
     with nogil:
         for b in range(n_columns):
@@ -127,10 +118,7 @@ def add_exponentials(
     IN see log_sums; log_factor (b).
     """
     cdef Py_ssize_t n_columns = better.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef Py_ssize_t b
-    cdef Py_ssize_t p = 0
+    cdef Py_ssize_t i, j, b, p = 0
     cdef double total
     with nogil:
         for i in range(start.shape[0]):

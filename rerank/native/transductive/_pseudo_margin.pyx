@@ -50,13 +50,9 @@ cdef void sweep(
     Items come in the order of their scores, n of them: order[0], order[step], ... Partners with an equal
     score do not count.
     """
-    cdef Py_ssize_t n = pairs.n
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t end
-    cdef Py_ssize_t k
+    cdef Py_ssize_t n = pairs.n, at = 0, end, k
     cdef long long i
-    cdef double now
-    cdef double distance
+    cdef double now, distance
     cdef double weight  # of an item: its exponential, relative to that of the reference
     cdef double reference = score[order[0]]
     for k in range(2 * n):

@@ -10,7 +10,6 @@ import numpy as np
 
 from rerank.core.errors import ConfigError
 from rerank.core.types import Floats
-from rerank.native.transductive import _nearest
 
 Form = Literal["squared", "printed"]
 
@@ -184,4 +183,9 @@ def extended(distances: Floats, k: int, values: Floats, out: Floats) -> None:
     out : float64 (n, c)
         Their values, to be filled.
     """
-    _nearest.weighted_means(np.ascontiguousarray(distances), min(k, len(values)), values, out)
+    k = min(k, len(values))
+    farthest = (1.0 + _TIED) * np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    least = distances.min(axis=1, keepdims=True)
+    weights = np.sqrt(least / np.where(distances > 0.0, distances, 1.0)) * (distances <= farthest)
+    np.copyto(weights, distances == 0.0, where=least == 0.0)
+    np.divide(np.einsum("ij,jf->if", weights, values), weights.sum(axis=1, keepdims=True), out=out)

@@ -84,7 +84,7 @@ def load_offer(kind: str, name: str, base: type) -> type | None:
         raise ConfigError(f"{what} cannot be loaded: {type(error).__name__}: {text}") from None
     if not (isinstance(found, type) and issubclass(found, base)):
         raise ConfigError(f"{what}: {entry.value} is not a subclass of {base.__name__}")
-    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    missing = [one for one in dir(found) if getattr(getattr(found, one, None), "__isabstractmethod__", False)]
     if missing:
         raise ConfigError(f"{what}: {entry.value} does not implement {', '.join(missing)}")
     names = [getattr(found, key, None) for key in ("family", "kind", "name")]

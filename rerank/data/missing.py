@@ -5,11 +5,13 @@
 - zero: 0.
 - mean: the feature's mean over the training items that have a value.
 - list-mean: the mean of the values that the list's other items have; without any, the training mean.
+- list-min: the least scaled value that the list's other items have; without any, 0.
 - indicator: as mean, and for each feature that some training items lack a further one, ``NAME?missing``: 1
   for an item that lacks it, else 0.
 
 Raw values are filled; the scaling that follows sees the filled ones, and scales indicators like other
-features.
+features. list-min fills scaled values: the scaling sees only values that are there, and an item that a run
+did not return is never above one that it returned.
 A feature without any value in training becomes 0, even if it takes a value later: its weight is unknown.
 Means need dense features, since an absent value of sparse ones is 0 by definition. Base scores are never
 filled: an item without one is an error for what needs them.
@@ -40,13 +42,15 @@ POLICIES = {
     "zero": "0",
     "mean": "the feature's mean over the training items",
     "list-mean": "the mean of the list's other items, else the training mean",
+    "list-min": "after scaling the least value of the list's other items, else 0",
     "indicator": "as mean, and a feature NAME?missing that is 1 where a value is missing",
 }
-FILLS = "--missing mean, list-mean, indicator or zero fills missing values"
+FILLS = "--missing mean, list-mean, list-min, indicator or zero fills missing values"
 FILLS_IN_TRAINING = f"in training, {FILLS}"
 _HALF = float(np.finfo(np.float64).max) / 2  # of sums that do not overflow
 _SUFFIX = "?missing"
 _FORMS = {"means": "<f8", "counts": "<i8"}
+AFTER_SCALING = ("list-min",)
 
 
 def fill_of(policy: str | None) -> float:
@@ -132,6 +136,9 @@ class Imputation:
             fill = self.values["means"][j]
             if self.name == "list-mean":
                 fill = list_means(values[:, j], gone[:, j], lists.offsets, fill)[gone[:, j]]
+            elif self.name == "list-min":
+                least = np.fmin.reduceat(values[:, j], lists.offsets[:-1])
+                fill = np.nan_to_num(least)[lists.list_index[gone[:, j]]]
             values[gone[:, j], j] = fill
         values[:, np.flatnonzero(empty)] = 0.0
         new = np.flatnonzero(gone.any(axis=0) & (self.values["counts"] == 0))

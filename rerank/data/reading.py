@@ -51,11 +51,11 @@ Paths = Annotated[tuple[str, ...], _several]
 Patterns = Annotated[tuple[str, ...], _patterns]
 Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # in place of a file of initial weights
-Missing = Literal["error", "nan", "zero", "mean", "list-mean", "indicator"]
+Missing = Literal["error", "nan", "zero", "mean", "list-mean", "list-min", "indicator"]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], _several]
 
 
-FITTED = ("mean", "list-mean", "indicator")  # policies for missing values that only training can fit
+FITTED = ("mean", "list-mean", "list-min", "indicator")  # policies for missing values that only training has
 
 
 def read_as(policy: Missing | None) -> Missing | None:
@@ -148,8 +148,9 @@ class ReadOptions(Settings):
     missing: Missing | None = setting(
         None,
         "absent feature values: an error, kept as NaN, or 0; training can also fit the mean, the mean of the "
-        "list, or the mean with columns that indicate absence; none = as the format has it; of eval and "
-        "compare: what takes the place of a score that a system lacks",
+        "list, the least value of the list after scaling, or the mean with columns that indicate absence; "
+        "none = as the format has it, and list-min of merged runs in training; of eval and compare: what "
+        "takes the place of a score that a system lacks",
     )
     zero_based: bool = setting(False, "feature indices count from 0")
     layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
@@ -276,7 +277,12 @@ class DataSection(Reading):
                 values["match"] = "number"
         if part == "unlabelled":
             values = {name: value for name, value in values.items() if name not in OF_JUDGED}
-        return Reading(**values | {"missing": read_as(self.missing)})
+        return Reading(**values | {"missing": read_as(self.policy)})
+
+    @property
+    def policy(self) -> Missing | None:
+        """What becomes of missing values: what is chosen, or what suits the scores of merged runs."""
+        return self.missing or ("list-min" if self.merge else None)
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of a model whose choices become labels."""

@@ -503,7 +503,9 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
             raise DataError(f"what fills {len(inputs)} features, for {len(names)}")
         fitted.append(imputation)
     if meta.scaling is not None:
-        fitted.append(Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING)))
+        scaling = Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING))
+        last = meta.missing is not None and meta.missing.name in missing.AFTER_SCALING
+        fitted.insert(0 if last else len(fitted), scaling)
     model.chain = Chain(tuple(fitted))
     return model
 

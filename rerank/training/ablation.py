@@ -129,7 +129,7 @@ class _Runs:
         """Return the statistics of each list under a model without the columns."""
         kept = np.ones(self.lists.n_features, dtype=bool)
         kept[columns] = False
-        fill = fill_of(self.pipeline.options.data.missing)
+        fill = fill_of(self.pipeline.options.data.policy)
         dev = None if self.dev is None else self._without(self.dev, kept, fill)
         side, bare = self.side, self.side.unlabelled
         if bare is not None:

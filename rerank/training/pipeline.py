@@ -39,8 +39,9 @@ class Pipeline:
     steps: tuple[Step, ...]
 
     def stage(self, stage: Stage) -> list[Step]:
-        """Return the active steps of a stage."""
-        return [step for step in self.steps if step.stage == stage and step.active]
+        """Return the active steps of a stage, in the order in which they run."""
+        steps = [step for step in self.steps if step.stage == stage and step.active]
+        return sorted(steps, key=lambda step: step.position)
 
     @property
     def after(self) -> list[AfterStep]:

@@ -76,7 +76,9 @@ def test_without_a_policy_the_error_names_the_flags_and_error_accepts_whole_list
         FitError, match=r"the first is 'a' of list '2', item 2; learner ranksvm accepts none: --mi"
     ):
         rerank.train(drawn(0), learner="ranksvm")
-    with pytest.raises(FitError, match="accepts none: --missing mean, list-mean, indicator or zero fills"):
+    with pytest.raises(
+        FitError, match="accepts none: --missing mean, list-mean, list-min, indicator or zero fills"
+    ):
         rerank.train(drawn(0), learner="ranksvm", missing="nan")
     with pytest.raises(
         DataError, match=r"values are missing \(NaN\), of 2 features; the first is .*--missing mean"

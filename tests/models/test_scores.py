@@ -35,7 +35,7 @@ MISSING = lists_of([[1, 0], [1, 1], [np.nan, 1]])
             MISSING,
             [1, 1],
             "list '2', item 1 is nan: its feature 'a' is missing (NaN); in training, "
-            "--missing mean, list-mean, indicator or zero fills missing values",
+            "--missing mean, list-mean, list-min, indicator or zero fills missing values",
         ),
     ],
 )

@@ -17,6 +17,8 @@ def filled(policy, train, test, offsets):
             values = [row[j] for row in test[start:stop]]
             others = [value for value in values if not math.isnan(value)]
             fill = math.fsum(others) / len(others) if policy == "list-mean" and others else mean
+            if policy == "list-min":
+                fill = min(others, default=0.0)
             column += [fill if math.isnan(value) else value for value in values]
         if policy == "zero":
             column = [0.0 if math.isnan(row[j]) else row[j] for row in test]

@@ -188,16 +188,8 @@ cdef Fault read_tree(
 
 
 def read(
-    const unsigned char[::1] text,
-    const long long[:, ::1] spans,
-    Names names,
-    unsigned long long[::1] keys,
-    int[::1] numbers,
-    int strip,
-    long long[::1] state,
-    int[::1] symbols,
-    int[::1] sizes,
-    long long[::1] ends,
+    const unsigned char[::1] text, const long long[:, ::1] spans, Names names, unsigned long long[::1] keys,
+    int[::1] numbers, int strip, long long[::1] state, int[::1] symbols, int[::1] sizes, long long[::1] ends,
 ):
     """The trees at text[spans[t, 0]:spans[t, 1]], from tree state[0] on: (fault, its place in the text).
 

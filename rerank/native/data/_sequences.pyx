@@ -12,13 +12,8 @@ cdef enum:
 
 
 cdef void fill(
-    const unsigned char[::1] a,
-    const unsigned char[::1] b,
-    const signed char[:, ::1] scores,
-    int first,
-    int further,
-    int[:, ::1] rows,
-    unsigned char[:, ::1] steps,
+    const unsigned char[::1] a, const unsigned char[::1] b, const signed char[:, ::1] scores, int first,
+    int further, int[:, ::1] rows, unsigned char[:, ::1] steps,
 ) noexcept nogil:
     """IN rows (3, n + 1): zeros. OUT rows[0]: the last row of scores. OUT rows[2, 0:3]: best score, its i, j.
 
@@ -99,14 +94,8 @@ cdef void trace_back(
 
 
 def align(
-    const unsigned char[::1] a,
-    const unsigned char[::1] b,
-    const signed char[:, ::1] scores,
-    int first,
-    int further,
-    int[:, ::1] rows,
-    unsigned char[:, ::1] steps,
-    long long[::1] partners,
+    const unsigned char[::1] a, const unsigned char[::1] b, const signed char[:, ::1] scores, int first,
+    int further, int[:, ::1] rows, unsigned char[:, ::1] steps, long long[::1] partners,
 ):
     """Align two sequences that are not empty and return the score (Gotoh 1982).
 

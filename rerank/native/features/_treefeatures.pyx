@@ -27,16 +27,9 @@ cdef class Trees:
     """
 
     def __init__(
-        self,
-        const long long[::1] offsets,
-        const int[::1] symbols,
-        const int[::1] sizes,
-        const u64[:, ::1] hashes,
-        const unsigned char[::1] facts,
-        tuple heads,
-        unsigned int types,
-        bint lexicalised,
-        int key_bits=64,
+        self, const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes,
+        const u64[:, ::1] hashes, const unsigned char[::1] facts, tuple heads, unsigned int types,
+        bint lexicalised, int key_bits=64,
     ):
         cdef const int[::1] numbers = heads[0]
         cdef const int[::1] parents = heads[1]

@@ -8,8 +8,8 @@ from libc.string cimport memchr
 
 from rerank.native.formats._lines cimport Bytes, FLOAT32_END, FLOAT64_END
 from rerank.native.formats._moses_line cimport (
-    ABSENT, FEATURES, JOINED, NAME_TOKEN, OTHER, Table, Token, UNNAMED, WORD_SCORES, find, follows,
-    hash_of, is_blank, line_end, next_bar, read_token, read_value,
+    ABSENT, FEATURES, JOINED, NAME_TOKEN, OTHER, Table, Token, UNNAMED, WORD_SCORES, find, follows, hash_of,
+    is_blank, line_end, next_bar, read_token, read_value,
 )
 from rerank.native.data._names cimport Names
 
@@ -19,8 +19,7 @@ ctypedef fused real:
 
 
 cdef struct Sink:
-    Bytes text
-    Bytes stop
+    Bytes text, stop
     const long long* spans
     const signed char* kinds
     const long long* places
@@ -157,8 +156,7 @@ cdef class FeatureLines:
 
     def __init__(
         self, const unsigned char[::1] text, const long long[:, ::1] spans, const signed char[::1] kinds,
-        Names names not None, int[::1] followers, const long long[::1] columns,
-        const long long[::1] places,
+        Names names not None, int[::1] followers, const long long[::1] columns, const long long[::1] places,
     ):
         cdef Sink* to = &self.sink
         self.held = (text, spans, kinds, names, followers, columns, places)
@@ -205,9 +203,7 @@ def fill_dense(FeatureLines lines not None, double nothing, int[::1] at, double[
     return i, to.place - to.text
 
 
-def fill_sparse(
-    FeatureLines lines not None, const long long[::1] indptr, int[::1] indices, double[::1] data
-):
+def fill_sparse(FeatureLines lines not None, const long long[::1] indptr, int[::1] indices, double[::1] data):
     """Read features as fill_dense does, into compressed rows.
 
     IN indptr (n_items + 1); OUT indices, data (indptr[n_items]).

@@ -10,16 +10,8 @@ from rerank.native.formats._svmlight_line cimport (
 
 
 def parse_sparse(
-    const unsigned char[::1] text,
-    long long origin,
-    bint has_qid,
-    int first,
-    bint may_miss,
-    long long[::1] indptr,
-    int[::1] indices,
-    double[::1] data,
-    double[::1] labels,
-    long long[:, ::1] spans,
+    const unsigned char[::1] text, long long origin, bint has_qid, int first, bint may_miss,
+    long long[::1] indptr, int[::1] indices, double[::1] data, double[::1] labels, long long[:, ::1] spans,
 ):
     """Read item lines into compressed rows; data None = stop at the first value that is not 1.
 
@@ -54,15 +46,8 @@ def parse_sparse(
 
 
 cdef bint sparse_row(
-    Place* at,
-    int* columns,
-    double* values,
-    bint ones,
-    bint may_miss,
-    Py_ssize_t room,
-    int first,
-    long long* filled,
-    long long* widest,
+    Place* at, int* columns, double* values, bint ones, bint may_miss, Py_ssize_t room, int first,
+    long long* filled, long long* widest,
 ) noexcept nogil:
     """One row's features from filled[0] on; False at a fault."""
     cdef const unsigned char* p = at.p

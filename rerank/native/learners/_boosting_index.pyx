@@ -17,9 +17,7 @@ cdef struct Room:
     Py_ssize_t n_winner
 
 
-cdef inline Py_ssize_t differences(
-    const Room* room, Py_ssize_t n_loser, unsigned int* out
-) noexcept nogil:
+cdef inline Py_ssize_t differences(const Room* room, Py_ssize_t n_loser, unsigned int* out) noexcept nogil:
     """OUT out (NULL: none): the entries of a pair whose stumps are in the room. Return how many."""
     cdef Py_ssize_t i = 0, j = 0, n = 0
     cdef int k
@@ -42,7 +40,7 @@ cdef inline Py_ssize_t differences(
 
 cdef void all_differences(
     const Rows* X, const Cuts* cuts, const long long[:, ::1] pairs, Room* room, long long[::1] bounds,
-    unsigned int* out
+    unsigned int* out,
 ) noexcept nogil:
     """Count the entries of each pair in bounds[1:], or fill ``out`` by the bounds."""
     cdef Py_ssize_t p, n

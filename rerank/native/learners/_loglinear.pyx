@@ -112,7 +112,7 @@ cdef void weigh_bundles(
 
 cdef void gather_bundles(
     const Rows* X, const Rows* members, const long long* starts, Py_ssize_t i, long long row, Py_ssize_t k,
-    const double* slope, Sums* to, double* gradient
+    const double* slope, Sums* to, double* gradient,
 ) noexcept nogil:
     """INOUT gradient += the sum over the k rows of list i, from ``row`` on, of their slope times the row."""
     cdef const Local* local = &X.local

@@ -60,10 +60,8 @@ cdef enum:
 
 # What a walk along the line knows at one place.
 cdef struct Walk:
-    int better
-    int kind
-    double a
-    double b
+    int better, kind
+    double a, b
     double lower  # the last breakpoint
     double floor  # see floor_of
     double* sums  # above it
@@ -131,14 +129,8 @@ cdef class LineSearch:
         breaks.size, breaks.begin = &buckets[0, 0], &buckets[1, 0]
 
     def gather(
-        self,
-        const int[::1] lists,
-        const order_t[::1] order,
-        const slope_t[::1] slopes,
-        const double[::1] scores,
-        const int[::1] chosen,
-        const double[::1] sums,
-        double unit,
+        self, const int[::1] lists, const order_t[::1] order, const slope_t[::1] slopes,
+        const double[::1] scores, const int[::1] chosen, const double[::1] sums, double unit,
     ):
         """Find the breakpoints of a direction; `best` or `intervals` then evaluate them.
 

@@ -17,9 +17,7 @@ cdef inline double slack() noexcept nogil:
 
 
 cdef struct Choice:
-    double objective
-    double lower
-    double upper
+    double objective, lower, upper
 
 
 # The penalty of a point of the line: strength * |u - u0|^2 of unit vectors u and u0.
@@ -98,7 +96,7 @@ cdef inline double floor_of(double objective) noexcept nogil:
 
 cdef inline double most_of(
     int kind, int better, double a, double b, double floor, const double* low, const double* high,
-    double* mixed
+    double* mixed,
 ) noexcept nogil:
     """Return a bound of the objective of all sums between low and high (k), infinite if there is none.
 

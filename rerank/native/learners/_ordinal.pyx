@@ -113,9 +113,7 @@ def uneven(
     return updates, wrong
 
 
-cdef inline void measure(
-    const real* x, Py_ssize_t n, double* squares, double* magnitudes
-) noexcept nogil:
+cdef inline void measure(const real* x, Py_ssize_t n, double* squares, double* magnitudes) noexcept nogil:
     """INOUT squares and magnitudes += those of n values."""
     cdef Py_ssize_t m
     cdef double value

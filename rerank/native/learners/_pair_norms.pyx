@@ -69,9 +69,7 @@ cdef double norms_of_list(
     return total
 
 
-def sum_of_squared_norms(
-    Matrix matrix, ListPairs pairs, const long long[::1] losses, Difference difference
-):
+def sum_of_squared_norms(Matrix matrix, ListPairs pairs, const long long[::1] losses, Difference difference):
     """Return the sum over the pairs of all lists of |x of the better item - x of the worse one|^2.
 
     IN matrix, pairs; losses (n_items), in how many pairs an item is the worse one; difference: scratch.

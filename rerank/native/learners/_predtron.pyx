@@ -59,15 +59,13 @@ cdef class GainLists:
 
 
 cdef struct Listed:  # one list; see GainLists
-    int k
-    int depth
+    int k, depth
     bint fixed
     const double* gains
     const int* places
     const double* discounts
     const double* f
-    double gain_scale
-    double f_scale
+    double gain_scale, f_scale
     double* t  # scores
     double* u  # the update of each item
     int* order  # the item at each place of the prediction

@@ -126,9 +126,7 @@ cdef inline bint find_scores(
     return fine
 
 
-cdef inline void move(
-    Task task, double value, double t, double* row, double* drift
-) noexcept nogil:
+cdef inline void move(Task task, double value, double t, double* row, double* drift) noexcept nogil:
     """INOUT row (d) += value * the change of the task; drift: see Moving."""
     cdef Py_ssize_t j
     cdef double step

@@ -138,9 +138,7 @@ def ascend(
     return steps, bad
 
 
-def advance(
-    const double[:, ::1] rows, const long long[::1] slots, const double[::1] change, double[::1] f
-):
+def advance(const double[:, ::1] rows, const long long[::1] slots, const double[::1] change, double[::1] f):
     """Move the scores of all items.
 
     IN rows (any, n_items) of the kernel; slots (m), the row of each item that changed; change (m), of its

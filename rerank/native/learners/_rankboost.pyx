@@ -173,9 +173,7 @@ cdef class RangePairs:
     cdef double[::1] scale  # of each list, the logarithm
     cdef char[::1] wide
 
-    def __init__(
-        self, const long long[::1] offsets, const int[:, ::1] ranges, const double[::1] log_weights
-    ):
+    def __init__(self, const long long[::1] offsets, const int[:, ::1] ranges, const double[::1] log_weights):
         cdef Py_ssize_t n = ranges.shape[1]
         self.offsets, self.ranges, self.log_weights = offsets, ranges, log_weights
         self.scores = np.zeros(n)
@@ -259,8 +257,7 @@ cdef struct Groups:
 
 # The best of weak rankers: the largest gain, and the first one in the order of ties that has it.
 cdef struct Best:
-    double gain
-    double tie
+    double gain, tie
     double value  # the gain of the chosen one, with its sign
     Py_ssize_t column  # -1: none is chosen yet
     long long group
@@ -388,9 +385,7 @@ cdef inline void offer(
         best.missing = missing
 
 
-cdef void offer_column(
-    const Groups* rankers, const Column* column, bint both, Best* best
-) noexcept nogil:
+cdef void offer_column(const Groups* rankers, const Column* column, bint both, Best* best) noexcept nogil:
     """INOUT best: offer the weak rankers of a feature in the order of ties."""
     cdef Py_ssize_t c = column.number
     cdef double total
@@ -425,8 +420,7 @@ cdef class Search:
 
     def __init__(
         self, const long long[::1] groups, const long long[::1] rest, const long long[::1] bounds,
-        const int[::1] items, const double[::1] at, const unsigned char[::1] missing,
-        Py_ssize_t n, raw=None,
+        const int[::1] items, const double[::1] at, const unsigned char[::1] missing, Py_ssize_t n, raw=None,
     ):
         cdef const long long[::1] raw_bounds
         cdef const int[::1] raw_items

@@ -4,8 +4,8 @@ from libc.math cimport exp
 
 
 def advance(
-    const int[:, ::1] pairs, const double[::1] h, double step, const double[:, ::1] costs,
-    double[::1] logs, double[::1] shares, double reference, double[:, ::1] sums,
+    const int[:, ::1] pairs, const double[::1] h, double step, const double[:, ::1] costs, double[::1] logs,
+    double[::1] shares, double reference, double[:, ::1] sums,
 ):
     """Multiply the weights of pairs for one weak ranker. Return their sum, with the factor exp(-reference).
 

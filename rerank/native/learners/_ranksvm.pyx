@@ -35,12 +35,10 @@ cdef struct Item:
 
 # What a merge adds to: slopes and sums of both margins, or products with the curvature.
 cdef struct Work:
-    double high
-    double low
+    double high, low
     double* slope_high
     double* slope_low
-    double sum_high
-    double sum_low
+    double sum_high, sum_low
     const double* values  # rows of ``width`` numbers of each item
     double* products
     double* window

@@ -44,8 +44,7 @@ cdef struct Query:
     double[MOST] falling  # of all relevant documents, the largest first
     int[MOST] slots
     long long[MOST] order
-    int[MOST] above
-    int[MOST] tied
+    int[MOST] above, tied
     unsigned char[MOST] good
 
 

@@ -47,9 +47,7 @@ cdef class Placement:
         self.places.tied = &tied[0] if n else NULL
 
 
-cdef inline void _count4(
-    const float* s, Py_ssize_t n, const float* r, int* above, int* same
-) noexcept nogil:
+cdef inline void _count4(const float* s, Py_ssize_t n, const float* r, int* above, int* same) noexcept nogil:
     """For four scores r: items above each and items equal to it (compilers make SIMD of this)."""
     cdef Py_ssize_t i
     cdef float r0 = r[0]
@@ -148,9 +146,7 @@ cdef inline void _place_by_passes(
         order[t] = out.base + j
 
 
-cdef int* _radix_down(
-    const float* low, Py_ssize_t n, unsigned int* keys, int* items
-) noexcept nogil:
+cdef int* _radix_down(const float* low, Py_ssize_t n, unsigned int* keys, int* items) noexcept nogil:
     """Sort the n items by their scores, largest first, ties in their order; WORK keys, items (2 * n).
 
     Returns the half of ``items`` that holds them; the same half of ``keys`` holds their keys.
@@ -236,11 +232,8 @@ cdef void _place_by_sort(
 
 
 def place(
-    const real[::1] scores,
-    const float[::1] low,
-    const long long[::1] offsets,
-    const long long[::1] rel_items,
-    Placement placement,
+    const real[::1] scores, const float[::1] low, const long long[::1] offsets,
+    const long long[::1] rel_items, Placement placement,
 ):
     """Place the relevant items; return how many of them share their score with another item.
 

@@ -38,8 +38,7 @@ cdef struct Pair:
     Py_ssize_t n_pool
     Py_ssize_t* heads
     Py_ssize_t* next
-    double d0
-    double tm
+    double d0, tm
 
 
 cdef inline void add_to_pool(Pair* p) noexcept nogil:

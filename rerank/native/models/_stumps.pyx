@@ -55,9 +55,7 @@ def reach(Stumps stumps, const double[::1] step, double[::1] out):
             out[k] = total
 
 
-def scores(
-    Matrix matrix, Stumps stumps, const int[::1] feature, const double[::1] reach, double[::1] out
-):
+def scores(Matrix matrix, Stumps stumps, const int[::1] feature, const double[::1] reach, double[::1] out):
     """OUT out[i] = the sum over features of what the value of row i adds, in the order of the features.
 
     IN feature (n) of each stump, reach (n); OUT out (n_items).

@@ -25,9 +25,7 @@ cdef struct Node:
     double threshold
     int place  # of its feature among those that are used
     int child[2]  # right, left
-    unsigned char nan_left
-    unsigned char zero_left
-    unsigned char knows_nan
+    unsigned char nan_left, zero_left, knows_nan
 
 
 cdef class Trees:

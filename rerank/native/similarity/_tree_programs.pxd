@@ -12,8 +12,7 @@ cdef enum:
 
 
 cdef struct Weights:
-    double decay
-    double mu
+    double decay, mu
     double alone  # delta of nodes without children of one label
     int most  # members of a subsequence, 0 = any number
     const double* power  # of decay, 0 to 2 * CELLS

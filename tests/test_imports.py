@@ -43,6 +43,7 @@ MAY_IMPORT["extensions"] = {"training", *MAY_IMPORT["training"]}
 MAY_IMPORT["experiments"] = {"training", *MAY_IMPORT["training"]}
 MAY_IMPORT[ROOT] = {"extensions", "experiments", *MAY_IMPORT["experiments"]}  # names that users find there
 MAY_IMPORT["sklearn"] = MAY_IMPORT[ROOT]
+MAY_IMPORT["extending"] = MAY_IMPORT["training"]
 MAY_IMPORT["cli"] = {ROOT, "docs", *MAY_IMPORT[ROOT]}  # verbs of extensions too
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
+from rerank.core.errors import ConfigError, DataNote
+from rerank.core.other_packages import offers
+from rerank.core.registry import Registry
 from rerank.core.settings import Settings, describe
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.tables.text import facts
@@ -17,6 +21,8 @@ from rerank.metrics.presets import SETS, set_called
 from rerank.metrics.selecting import SelectingMetric
 from rerank.similarity.base import ITEM_KERNELS, KERNELS, PlainKernel
 from rerank.similarity.expression import kernel_class
+
+T = TypeVar("T")
 
 SET = "set"  # in place of the direction of a metric
 
@@ -34,6 +40,22 @@ def _named(head: str) -> Column:
     return Column(head, ("name", "aliases"), _with_aliases)
 
 
+def _entries(registry: Registry[type[T]]) -> Iterator[tuple[str, type[T], str]]:
+    """The names of a registry, their classes, and of those of other distributions which one it is.
+
+    Warns of what other distributions offer and cannot be used.
+    """
+    for name in registry.names():
+        yield name, registry.get(name), ""
+    for name, distribution in registry.offers().items():
+        try:
+            yield name, registry.get(name), f" [{distribution}]"
+        except ConfigError as error:
+            warnings.warn(str(error), DataNote, stacklevel=2)
+    for fault in offers()[1]:
+        warnings.warn(fault, DataNote, stacklevel=2)
+
+
 def learners() -> Sheet:
     """Return name, summary, source and default scaling of each learner."""
 
@@ -43,19 +65,20 @@ def learners() -> Sheet:
         return f"{summary}{f' ({source})' if source else ''}; {of}"
 
     rows = []
-    for name in LEARNERS.names():
-        kind = LEARNERS.get(name)
+    for name, kind, origin in _entries(LEARNERS):
         scaling = "" if kind.scale_invariant else kind.default_scaling
-        rows.append(((name, ", ".join(LEARNERS.aliases(name))), (kind.summary, kind.source, scaling)))
+        rows.append(
+            ((name, ", ".join(LEARNERS.aliases(name))), (kind.summary + origin, kind.source, scaling))
+        )
     return _sheet([_named("learner"), Column("what", ("summary", "source", "scaling"), shown)], rows)
 
 
 def formats() -> Sheet:
     """Return name, suffixes and summary of each format."""
     rows = []
-    for name in FORMATS.names():
-        kind = FORMATS.get(name)
-        rows.append(((name, ", ".join(FORMATS.aliases(name))), " ".join(kind.suffixes), kind.summary))
+    for name, kind, origin in _entries(FORMATS):
+        aliases = ", ".join(FORMATS.aliases(name))
+        rows.append(((name, aliases), " ".join(kind.suffixes), kind.summary + origin))
     return _sheet([_named("format"), Column("suffixes", ("suffixes",)), Column("what", ("summary",))], rows)
 
 
@@ -70,10 +93,10 @@ def metrics() -> Sheet:
         return f"{summary}{lower}" + (f" (also {aliases})" if aliases else "")
 
     rows = []
-    for name in FAMILIES.names():
-        kind, aliases = FAMILIES.get(name), ", ".join(FAMILIES.aliases(name))
+    for name, kind, origin in _entries(FAMILIES):
+        aliases = ", ".join(FAMILIES.aliases(name))
         better = "lower" if kind.better < 0 else "higher"
-        rows.append((name, (kind.summary, better, aliases, kind.meaning, kind.source)))
+        rows.append((name, (kind.summary + origin, better, aliases, kind.meaning, kind.source)))
     for name, one in SETS.items():
         rows.append((name, (one.summary, SET, "", ", ".join(one.metrics), one.source)))
     what = Column("what", ("summary", "better", "aliases", "meaning", "source"), shown)
@@ -93,12 +116,11 @@ def kernels() -> Sheet:
         return f"{parts[0]}; {'' if parts[1] else 'not '}positive semi-definite"
 
     rows: list[tuple[Any, ...]] = []
-    for name in KERNELS.names():
-        kind = KERNELS.get(name)
-        rows.append(((name, ", ".join(KERNELS.aliases(name))), "lists", (kind.summary, kind.definite)))
-    for name in ITEM_KERNELS.names():
-        part = ITEM_KERNELS.get(name)
-        rows.append(((name, ""), f"items, by {part.compares}", (part.summary, True)))
+    for name, kind, origin in _entries(KERNELS):
+        aliases = ", ".join(KERNELS.aliases(name))
+        rows.append(((name, aliases), "lists", (kind.summary + origin, kind.definite)))
+    for name, part, origin in _entries(ITEM_KERNELS):
+        rows.append(((name, ""), f"items, by {part.compares}", (part.summary + origin, True)))
     columns = [_named("kernel"), Column("compares", ("compares",))]
     return _sheet([*columns, Column("what", ("summary", "definite"), shown)], rows)
 

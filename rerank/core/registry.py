@@ -38,10 +38,20 @@ class Registry(Generic[T]):
         The packages to search.
     facts : tuple of str
         Class attributes that the index has, too: what choosing an entry requires.
+    base : callable, optional
+        Returns the class that entries of other distributions derive from, see ``core.other_packages``; None =
+        there are none.
     """
 
-    def __init__(self, kind: str, *packages: str, facts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        *packages: str,
+        facts: tuple[str, ...] = (),
+        base: Callable[[], type] | None = None,
+    ) -> None:
         self.kind = kind
+        self._base = base
         self.packages = packages
         self.facts = facts
         self._index = INDEX.get(kind, {})
@@ -95,18 +105,39 @@ class Registry(Generic[T]):
         return sorted(alias for alias, target in known.items() if target == name)
 
     def get(self, name: str) -> T:
-        """Return the entry called ``name``; raise ConfigError, with the nearest name, if there is none."""
+        """Return the entry called ``name``, which may be one of another distribution.
+
+        Raises ConfigError, with the nearest name, if there is none.
+        """
         key = self._aliases.get(name, self._indexed.get(name, name))
         if key not in self._entries:
             if key in self._index:
                 importlib.import_module(self._index[key][0])
+            elif (offered := self._offered(name)) is not None:
+                self._entries[key] = offered
             else:
                 self._import_all()
                 key = self._aliases.get(name, name)
         if key not in self._entries:
-            known = [*self._entries, *self._aliases]
+            known = [*self._entries, *self._aliases, *self.offers()]
             raise ConfigError(f"unknown {self.kind} {name!r}; {did_you_mean(name, known)}")
         return self._entries[key]
+
+    def _offered(self, name: str) -> Any:
+        if self._base is None:
+            return None
+        from rerank.core.other_packages import load_offer
+
+        return load_offer(self.kind, name, self._base())
+
+    def offers(self) -> dict[str, str]:
+        """Return the names that other distributions offer, and the distributions; reads what is installed."""
+        if self._base is None:
+            return {}
+        from rerank.core.other_packages import offers
+
+        found = offers()[0].get(self.kind, {})
+        return {name: " and ".join(one.distribution for one in found[name]) for name in sorted(found)}
 
     def fact(self, name: str, attribute: str) -> Any:
         """Return a class attribute, one of ``facts``, of the entry ``name``; only a new one is imported."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -213,6 +214,7 @@ FORMATS: Registry[type[Format]] = Registry(
     "rerank.formats",
     "rerank.extensions",
     facts=("suffixes", "refines", "signs", "columns", "joins", "folder"),
+    base=lambda: Format,
 )
 
 # Suffixes that tell little: content that clearly is of another format counts for more.
@@ -248,8 +250,18 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
         return by_suffix, "suffix"
     if len(found) == 1:
         return found[0], "content"
+    for name, kind in _of_others():
+        if suffix in kind.suffixes or kind.recognises(content):
+            return name, "content"
     known = ", ".join(name for name in names if FORMATS.fact(name, "refines") is None)
     raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {known})")
+
+
+def _of_others() -> Iterator[tuple[str, type[Format]]]:
+    """The formats of other distributions, without those that cannot be loaded."""
+    for name in FORMATS.offers():
+        with suppress(ConfigError):
+            yield name, FORMATS.get(name)
 
 
 def recognising(head: bytes, names: Iterable[str]) -> list[str]:
@@ -376,6 +388,9 @@ def format_for(path: str) -> str:
     suffix = plain_suffix(path)
     for name in FORMATS.names():
         if suffix and suffix in (*FORMATS.fact(name, "suffixes"), f".{name}"):
+            return name
+    for name, kind in _of_others():
+        if suffix and suffix in (*kind.suffixes, f".{name}"):
             return name
     known = ", ".join(name for name in FORMATS.names() if FORMATS.get(name).holds)
     raise ConfigError(f"{path}: the name does not determine a format; choose one with --to (known: {known})")

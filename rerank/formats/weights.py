@@ -50,7 +50,9 @@ class WeightsFormat(ABC):
         """Write finite weights (n) of the features ``names``; raises DataError if a name does not fit."""
 
 
-WEIGHTS: Registry[type[WeightsFormat]] = Registry("weights format", "rerank.formats", "rerank.extensions")
+WEIGHTS: Registry[type[WeightsFormat]] = Registry(
+    "weights format", "rerank.formats", "rerank.extensions", base=lambda: WeightsFormat
+)
 
 
 @opening_once

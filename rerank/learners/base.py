@@ -337,4 +337,6 @@ def checked_list_weights(weights: Floats | None, lists: CandidateLists) -> Float
     return weights
 
 
-LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners", "rerank.extensions")
+LEARNERS: Registry[type[Learner]] = Registry(
+    "learner", "rerank.learners", "rerank.extensions", base=lambda: Learner
+)

@@ -35,7 +35,9 @@ T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")
 NO_RELEVANT = ("zero", "skip", "one")
 
-FAMILIES: Registry[type[Metric]] = Registry("metric", "rerank.metrics", "rerank.extensions")
+FAMILIES: Registry[type[Metric]] = Registry(
+    "metric", "rerank.metrics", "rerank.extensions", base=lambda: Metric
+)
 
 _NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][A-Za-z0-9.+-]*?(?:_[A-Za-z]+)?)"

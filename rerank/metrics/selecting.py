@@ -32,7 +32,7 @@ from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm, corpus_value, mean_from_sums, mean_statistics
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Measure, Metric, Preparation
-from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last, signed
 
 # Those of sacrebleu that need no file from elsewhere (the mecab ones: sacrebleu's extras ja and ko).
 Tokenizer = Literal["none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"]
@@ -155,6 +155,40 @@ class SelectingMetric(Metric):
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
         """Return a judge that shares counts and choices with the others of ``preparation``."""
+
+
+class MeanMetric(SelectingMetric):
+    """The mean over lists of a value of the chosen item: a metric that is given by its values of items."""
+
+    digits: ClassVar[int] = 4
+
+    @abstractmethod
+    def of_items(self, lists: CandidateLists) -> Floats:
+        """Return the value of each item, float64 (n_items).
+
+        An item whose value is NaN counts as the worst other one of its list. A list without a value is not
+        judged. Raises DataError if the lists lack what is measured.
+        """
+
+    def formula(self) -> list[str]:
+        """Return what the signature states of how it is computed."""
+        return []
+
+    def prepare_in(self, preparation: Preparation) -> MeanJudge:
+        lists = preparation.lists
+        values = self.of_items(lists)
+        worst = (np.fmin if self.better > 0 else np.fmax).reduceat(values, lists.offsets[:-1])
+        judge = MeanJudge(
+            self.name,
+            signed(self.name, *self.formula(), "missing:worst", "mean:lists"),
+            preparation.of_lists(Selection),
+            np.where(np.isnan(values), np.repeat(worst, lists.lengths), values),
+            better=self.better,
+            judged=~np.isnan(worst),
+            digits=self.digits,
+        )
+        judge.lacking = np.isnan(values)
+        return judge
 
 
 class TextStatistics(Measure):

@@ -513,4 +513,4 @@ def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-MODELS = Registry("model", "rerank.models", "rerank.extensions")
+MODELS = Registry("model", "rerank.models", "rerank.extensions", base=lambda: Model)

@@ -36,7 +36,9 @@ class ModelFormat(ABC):
         """Write the model of the file ``path`` to ``out`` and return it; RerankError if it cannot be."""
 
 
-MODEL_FORMATS: Registry[type[ModelFormat]] = Registry("model format", "rerank.extensions")
+MODEL_FORMATS: Registry[type[ModelFormat]] = Registry(
+    "model format", "rerank.extensions", base=lambda: ModelFormat
+)
 
 
 @opening_once

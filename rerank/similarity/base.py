@@ -95,7 +95,9 @@ class Kernel(Settings, ABC):
         """
 
 
-KERNELS: Registry[type[Kernel]] = Registry("kernel", "rerank.similarity", "rerank.extensions")
+KERNELS: Registry[type[Kernel]] = Registry(
+    "kernel", "rerank.similarity", "rerank.extensions", base=lambda: Kernel
+)
 
 
 class PreparedPart(ABC):
@@ -167,5 +169,5 @@ class PlainKernel(Settings, ABC):
 
 
 ITEM_KERNELS: Registry[type[PlainKernel]] = Registry(
-    "kernel of items", "rerank.similarity", "rerank.extensions"
+    "kernel of items", "rerank.similarity", "rerank.extensions", base=lambda: PlainKernel
 )

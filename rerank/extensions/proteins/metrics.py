@@ -43,7 +43,14 @@ from rerank.extensions.proteins.residue_pairs import (
 )
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
-from rerank.metrics.selecting import ItemPairs, MeanJudge, SelectingMetric, Selection, saved_counts
+from rerank.metrics.selecting import (
+    ItemPairs,
+    MeanJudge,
+    MeanMetric,
+    SelectingMetric,
+    Selection,
+    saved_counts,
+)
 
 LIMIT = 3.6  # Å; packed residues are 3.8 apart and more
 # Å; CA atoms of neighbours are 3.8 apart over a trans peptide bond, 2.9 over a cis bond
@@ -95,18 +102,8 @@ def clash_note(lists: CandidateLists) -> str | None:
     return f"{lists.source}: {what}; {counts[worst]}{more} in {lists.place_of(worst)}"
 
 
-def _values(lists: CandidateLists) -> Floats:
-    """Clashes of each item; one without a structure has as many as the worst of its list."""
-    if lists.traces is None:
-        raise DataError(f"{lists.source}: clashes needs structures of the candidates")
-    there = lists.traces.lengths > 0
-    values = np.where(there, clash_counts(lists.traces), np.nan)
-    worst = np.fmax.reduceat(values, lists.offsets[:-1])
-    return np.where(there, values, np.repeat(worst, lists.lengths))
-
-
 @register("clashes")
-class Clashes(SelectingMetric):
+class Clashes(MeanMetric):
     """Mean clashes of the chosen models."""
 
     summary = "mean number of clashes (CA-CA < 3.6 Å) of the chosen structures"
@@ -119,23 +116,15 @@ class Clashes(SelectingMetric):
     examples = ("clashes",)
     needs = ("traces",)
     better = -1
+    digits = 2
 
-    def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        values = preparation.of_lists(_values)
-        lists = preparation.lists
-        judge = MeanJudge(
-            self.name,
-            signed(
-                self.name, f"limit:{LIMIT}", f"consecutive:{NEIGHBOUR_LIMIT}", "missing:worst", "mean:lists"
-            ),
-            preparation.of_lists(Selection),
-            values,
-            better=self.better,
-            judged=~np.isnan(values[lists.offsets[:-1]]),
-            digits=2,
-        )
-        judge.lacking = None if lists.traces is None else lists.traces.lengths == 0
-        return judge
+    def of_items(self, lists: CandidateLists) -> Floats:
+        if lists.traces is None:
+            raise DataError(f"{lists.source}: clashes needs structures of the candidates")
+        return np.where(lists.traces.lengths > 0, clash_counts(lists.traces), np.nan)
+
+    def formula(self) -> list[str]:
+        return [f"limit:{LIMIT}", f"consecutive:{NEIGHBOUR_LIMIT}"]
 
 
 _FEW = 0.5  # share of the native's residues below which a note counts models

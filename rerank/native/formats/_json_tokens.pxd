@@ -8,7 +8,9 @@ token, and 64 bytes after it must be readable.
 from libc.math cimport fabs
 from libc.string cimport memcmp, memcpy
 
-from rerank.native.data._number cimport Digits, digits, exponent, load_text, scaled, trailing_zeros, u64, zero_bytes
+from rerank.native.data._number cimport (
+    Digits, digits, exponent, load_text, scaled, trailing_zeros, u64, zero_bytes,
+)
 from rerank.native.formats._lines cimport FLOAT64_END, Bytes
 
 cdef enum Kind:

@@ -10,8 +10,8 @@ A ranking in which no two neighbours should be exchanged is found first, from th
 Its neighbours bound the differences of potentials, and the middle of the bounds is taken
 (``set_potentials``). Mostly cost - v of nearly all items is then least at their own positions, which proves
 them right (``free_rows``). The others get their positions by shortest augmenting paths
-(``_assignment_paths.pxd``). Costs are computed when they are needed, so that a list needs memory for its length
-and not for its square.
+(``_assignment_paths.pxd``). Costs are computed when they are needed, so that a list needs memory for its
+length and not for its square.
 """
 
 from libc.math cimport INFINITY, fabs

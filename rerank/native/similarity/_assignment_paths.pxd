@@ -1,8 +1,8 @@
 """Shortest augmenting paths of linear assignment, over all columns at once.
 
-A column is given to each row (``_assignment.pxd``), or a position to each item (``_ranking_argmax.pyx``), whose
-costs are computed when they are needed. The row before a column on the path is looked for only if the path
-goes through the column.
+A column is given to each row (``_assignment.pxd``), or a position to each item (``_ranking_argmax.pyx``),
+whose costs are computed when they are needed. The row before a column on the path is looked for only if the
+path goes through the column.
 """
 
 from libc.math cimport INFINITY

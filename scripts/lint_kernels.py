@@ -77,7 +77,8 @@ def _line(text: str, at: int) -> int:
 
 def _arguments(text: str, at: int) -> int:
     """Return the number of arguments of the head whose parenthesis opens before ``at``."""
-    at = _SELF.match(text, at).end()
+    head = _SELF.match(text, at)
+    at = head.end() if head else at
     depth, commas, last = 0, 0, "("
     while text[at] != ")" or depth:
         depth += (text[at] in "([{") - (text[at] in ")]}")

@@ -7,7 +7,6 @@ With --check nothing is written: the exit code is 1 if the file is out of date.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,6 +44,9 @@ HEAD = '''"""Where the entries of the registries are; made by ``make index``, an
 Kind of registry -> name -> module, other names, facts (see ``rerank.core.registry``).
 """
 
+# fmt: off
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = '''
@@ -66,9 +68,14 @@ def index() -> str:
     # Not classes of a registry, but names to choose from.
     found["scaling"] = dict.fromkeys(("auto", *SCALINGS), ("rerank.data.scaling", (), ()))
     found["preset of metrics"] = dict.fromkeys(SETS, ("rerank.metrics.presets", (), ()))
-    command = ["ruff", "format", "--stdin-filename", str(PATH), "-"]
-    text = f"{HEAD}{found!r}\n"
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    lines = [HEAD + "{"]
+    for kind, entries in found.items():
+        lines += [
+            f'    "{kind}": {{',
+            *(f"        {name!r}: {entry!r}," for name, entry in entries.items()),
+            "    },",
+        ]
+    return "\n".join([*lines, "}", ""])
 
 
 def main() -> int:

@@ -1,8 +1,9 @@
-"""``rerank help``: the manual, Markdown files in rerank/docs that are shipped with the package."""
+"""``rerank help``: the manual, Markdown files in rerank/docs and in the folders of the extensions."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from rerank.cli.frame import Verb, verb
 from rerank.core.settings import setting
@@ -10,11 +11,14 @@ from rerank.core.settings import setting
 
 def pages() -> dict[str, str]:
     """Return the text of every page of the manual by topic, sorted; a page begins with "# Title"."""
-    from importlib import resources
+    return {name: path.read_text(encoding="utf-8") for name, path in paths().items()}
 
-    files = (file for file in resources.files("rerank").joinpath("docs").iterdir())
-    texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".md")}
-    return {name.removesuffix(".md"): texts[name] for name in sorted(texts)}
+
+def paths() -> dict[str, Path]:
+    """Return the files of the manual by topic, sorted."""
+    package = Path(__file__).parent.parent
+    files = (*package.glob("docs/*.md"), *package.glob("extensions/*/*.md"))
+    return {path.stem: path for path in sorted(files, key=lambda path: path.stem)}
 
 
 class Help(Verb):

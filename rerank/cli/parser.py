@@ -119,9 +119,9 @@ def names_of(kind: str) -> list[str]:
 
 def topics() -> list[str]:
     """Return the pages of the manual."""
-    from pathlib import Path
+    from rerank.cli.help import paths
 
-    return sorted(path.stem for path in (Path(__file__).parent.parent / "docs").glob("*.md"))
+    return list(paths())
 
 
 def _completing(field: Field, choices: list[str]) -> Callable[[Any, Any, str], list[str]]:

@@ -19,10 +19,10 @@ from command_line import ROOT
 
 import rerank as package
 from rerank.cli.app import VERBS, app
-from rerank.cli.help import pages
+from rerank.cli.help import pages, paths
 
 DOCS = Path(package.__file__).parent / "docs"
-FILES = [path for path in [*sorted(DOCS.glob("*.md")), ROOT / "README.md"] if path.exists()]
+FILES = [path for path in [*paths().values(), ROOT / "README.md"] if path.exists()]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

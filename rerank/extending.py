@@ -5,39 +5,24 @@ They stay as they are within a major version. See CONTRIBUTING for a package of 
 
 from __future__ import annotations
 
-from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError
-from rerank.core.settings import setting
-from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.data.reading import ReadOptions
-from rerank.formats.base import Format
-from rerank.learners.base import FitInputs, Learner
-from rerank.metrics.base import Metric
-from rerank.metrics.selecting import MeanMetric, SelectingMetric
-from rerank.models.base import Model
-from rerank.models.linear import LinearModel
-from rerank.similarity.base import Kernel, PlainKernel
-
-__all__ = [
-    "CandidateLists",
-    "ConfigError",
-    "DataError",
-    "DataNote",
-    "FitError",
-    "FitInputs",
-    "Format",
-    "FormatError",
-    "Kernel",
-    "Learner",
-    "LinearModel",
-    "MeanMetric",
-    "Metric",
-    "Model",
-    "PairRelation",
-    "Pairs",
-    "PlainKernel",
-    "ReadOptions",
-    "SelectingMetric",
-    "make_pairs",
-    "setting",
-]
+from rerank.core.errors import ConfigError as ConfigError
+from rerank.core.errors import DataError as DataError
+from rerank.core.errors import DataNote as DataNote
+from rerank.core.errors import FitError as FitError
+from rerank.core.errors import FormatError as FormatError
+from rerank.core.settings import setting as setting
+from rerank.data.lists import CandidateLists as CandidateLists
+from rerank.data.pairs import PairRelation as PairRelation
+from rerank.data.pairs import Pairs as Pairs
+from rerank.data.pairs import make_pairs as make_pairs
+from rerank.data.reading import ReadOptions as ReadOptions
+from rerank.formats.base import Format as Format
+from rerank.learners.base import FitInputs as FitInputs
+from rerank.learners.base import Learner as Learner
+from rerank.metrics.base import Metric as Metric
+from rerank.metrics.selecting import MeanMetric as MeanMetric
+from rerank.metrics.selecting import SelectingMetric as SelectingMetric
+from rerank.models.base import Model as Model
+from rerank.models.linear import LinearModel as LinearModel
+from rerank.similarity.base import Kernel as Kernel
+from rerank.similarity.base import PlainKernel as PlainKernel

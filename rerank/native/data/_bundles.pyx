@@ -9,11 +9,9 @@ that is constant is left out.
 import numpy as np
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport Matrix, Rows
 
 # The columns of one list while it is bundled. A column is sorted by item.
 cdef struct Columns:

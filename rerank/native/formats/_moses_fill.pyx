@@ -11,6 +11,7 @@ from rerank.native.formats._moses_line cimport (
     ABSENT, FEATURES, JOINED, NAME_TOKEN, OTHER, Table, Token, UNNAMED, WORD_SCORES, find, follows, hash_of,
     is_blank, line_end, next_bar, read_token, read_value,
 )
+from rerank.native.formats._sort_row cimport sort_row
 from rerank.native.data._names cimport Names
 
 ctypedef fused real:
@@ -115,32 +116,6 @@ cdef inline bint read_line(Sink* to, Py_ssize_t i) noexcept nogil:
         column += 1
         p = stop
     return True
-
-
-cdef inline void sort_row(int* at, double* values, Py_ssize_t n) noexcept nogil:
-    """Sort columns in rising order, with their values (Shell's sort: rows are nearly sorted)."""
-    cdef Py_ssize_t gap = 1, i, k
-    cdef int column
-    cdef double value
-    for i in range(1, n):
-        if at[i] < at[i - 1]:
-            break
-    else:
-        return
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            column = at[i]
-            value = values[i]
-            k = i
-            while k >= gap and at[k - gap] > column:
-                at[k] = at[k - gap]
-                values[k] = values[k - gap]
-                k -= gap
-            at[k] = column
-            values[k] = value
-        gap //= 3
 
 
 cdef class FeatureLines:

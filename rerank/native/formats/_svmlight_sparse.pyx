@@ -3,6 +3,7 @@
 from libc.math cimport NAN
 
 from rerank.native.formats._lines cimport FLOAT64_END
+from rerank.native.formats._sort_row cimport sort_row
 from rerank.native.formats._svmlight_line cimport (
     CHANGED, FEATURE, NONE, NOT_ONES, TWICE, Place, begin, failed, next_feature, next_row, read_comment,
     read_missing, read_value,
@@ -93,46 +94,3 @@ cdef bint sparse_row(
     filled[0] = end
     at.p = p
     return True
-
-
-cdef void sort_row(int* keys, double* values, Py_ssize_t n) noexcept nogil:
-    """Heap sort of keys, and of their values if these are not NULL: no memory, no bad case."""
-    cdef Py_ssize_t start = n // 2
-    cdef Py_ssize_t end = n, root, child
-    cdef int key
-    cdef double value = 0.0
-    while end > 1:
-        if start > 0:
-            start -= 1
-        else:
-            end -= 1
-            swap(keys, values, 0, end)
-        root = start
-        key = keys[root]
-        if values != NULL:
-            value = values[root]
-        child = 2 * root + 1
-        while child < end:
-            if child + 1 < end and keys[child] < keys[child + 1]:
-                child += 1
-            if key >= keys[child]:
-                break
-            keys[root] = keys[child]
-            if values != NULL:
-                values[root] = values[child]
-            root = child
-            child = 2 * root + 1
-        keys[root] = key
-        if values != NULL:
-            values[root] = value
-
-
-cdef inline void swap(int* keys, double* values, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    cdef int key = keys[i]
-    cdef double value
-    keys[i] = keys[j]
-    keys[j] = key
-    if values != NULL:
-        value = values[i]
-        values[i] = values[j]
-        values[j] = value

@@ -6,9 +6,7 @@ and -1.
 An entry is 2 * number + side, with side 0 where the difference is +1 and side 1 where it is -1.
 """
 
-from libc.math cimport fabs
-from libc.math cimport rint
-from libc.math cimport sqrt
+from libc.math cimport fabs, rint, sqrt
 
 from rerank.native.data._prefetch cimport prefetch
 

@@ -1,16 +1,11 @@
 """Boosting of the exponential loss (Collins & Koo 2005, Figures 3 and 4)."""
 
-from libc.math cimport INFINITY
-from libc.math cimport exp
-from libc.math cimport log
+from libc.math cimport INFINITY, exp, log
 
 import numpy as np
 
 from rerank.native.data._prefetch cimport prefetch
-from rerank.native.learners._boosting cimport Boost
-from rerank.native.learners._boosting cimport Differences
-from rerank.native.learners._boosting cimport State
-from rerank.native.learners._boosting cimport change_weight
+from rerank.native.learners._boosting cimport Boost, Differences, State, change_weight
 
 
 cdef class ExpLoss(Boost):

@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport Matrix, Rows
 from rerank.native.learners._boosting cimport Differences
-from rerank.native.models._stumps cimport Cuts
-from rerank.native.models._stumps cimport Stumps
-from rerank.native.models._stumps cimport stumps_of
+from rerank.native.models._stumps cimport Cuts, Stumps, stumps_of
 
 
 cdef struct Room:

@@ -7,15 +7,10 @@ times P(j) - Q(j), where Q is the target, or with ``marginal`` proportional to t
 
 import numpy as np
 
-from libc.math cimport exp
-from libc.math cimport log
+from libc.math cimport exp, log
 from libc.string cimport memset
 
-from rerank.native.data._matrix cimport Local
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport accumulate
-from rerank.native.data._matrix cimport dots
+from rerank.native.data._matrix cimport Local, Matrix, Rows, accumulate, dots
 
 
 # Scratch of one list: a number of each bundle, and of each bundle with each of its values.

@@ -1,8 +1,7 @@
 """The breakpoints of a line search, in buckets by gamma."""
 
 from libc.math cimport fabs
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
+from rerank.native.data._sort cimport argsort, word
 
 
 cdef struct Breaks:

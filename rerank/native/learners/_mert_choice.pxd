@@ -1,14 +1,7 @@
 """The choice of the best interval of a line search, and the cost of its point."""
 
-from libc.math cimport INFINITY
-from libc.math cimport fabs
-from libc.math cimport sqrt
-from rerank.native.data._sums cimport ADD
-from rerank.native.data._sums cimport BLEU
-from rerank.native.data._sums cimport CHRF
-from rerank.native.data._sums cimport ORDERS
-from rerank.native.data._sums cimport RATIO
-from rerank.native.data._sums cimport score_of
+from libc.math cimport INFINITY, fabs, sqrt
+from rerank.native.data._sums cimport ADD, BLEU, CHRF, ORDERS, RATIO, score_of
 
 
 cdef inline double slack() noexcept nogil:

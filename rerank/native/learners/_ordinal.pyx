@@ -2,13 +2,9 @@
 
 from libc.math cimport fabs
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport add
-from rerank.native.data._matrix cimport dot
+from rerank.native.data._matrix cimport Matrix, Rows, add, dot
 from rerank.native.data._rows cimport real
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
+from rerank.native.learners._weights cimport Moving, Weights
 
 
 cdef inline long long move_thresholds(

@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Difference
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Step
-from rerank.native.data._matrix cimport subtract
+from rerank.native.data._matrix cimport Difference, Matrix, Rows, Step, subtract
 from rerank.native.learners._ranges cimport Ranges
 from rerank.native.learners._violations cimport ListPairs
 

@@ -7,11 +7,7 @@ is exp(w + F(worse) - F(better)), with the log weight w of its list.
 
 import numpy as np
 
-from libc.math cimport INFINITY
-from libc.math cimport exp
-from libc.math cimport fabs
-from libc.math cimport log
-from libc.math cimport log1p
+from libc.math cimport INFINITY, exp, fabs, log, log1p
 
 # Scores of a list within this range give exponentials and sums of products that neither overflow nor vanish;
 # wider lists are summed as logarithms.

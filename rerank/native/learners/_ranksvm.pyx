@@ -19,13 +19,8 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport accumulate
-from rerank.native.data._matrix cimport dots
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
+from rerank.native.data._matrix cimport Matrix, Rows, accumulate, dots
+from rerank.native.data._sort cimport BUCKETS, argsort, word
 
 
 cdef struct Item:

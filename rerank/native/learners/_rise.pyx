@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
+from rerank.native.data._sort cimport BUCKETS, argsort, word
 
 ctypedef fused order_t:
     unsigned char

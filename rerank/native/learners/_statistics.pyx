@@ -6,8 +6,7 @@ are added in the order of the lists.
 
 import numpy as np
 
-from libc.math cimport fabs
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 
 ctypedef fused order_t:
     unsigned char

@@ -11,11 +11,8 @@ items below, m and G are the same of those above: u = n * (h + c) - H - (G + m *
 from libc.string cimport memset
 
 from rerank.native.data._fenwick cimport Node, Sums, tree_add, tree_sum
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
-from rerank.native.learners._ranges cimport Ranges
-from rerank.native.learners._ranges cimport Room
+from rerank.native.data._sort cimport BUCKETS, argsort, word
+from rerank.native.learners._ranges cimport Ranges, Room
 from rerank.native.learners._top_rival cimport top_rival
 
 import numpy as np

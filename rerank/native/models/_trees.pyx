@@ -4,10 +4,7 @@ import numpy as np
 
 from libc.math cimport fabs
 
-from rerank.native.data._matrix cimport DENSE
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport SINGLE
+from rerank.native.data._matrix cimport DENSE, Matrix, Rows, SINGLE
 
 cdef enum:
     BLOCK = 16  # rows that walk a tree one after the other, while its nodes are in the cache

@@ -199,8 +199,7 @@ def read(
     nodes up to the end of tree t. At "no room" grow the names and call again.
     """
     cdef Py_ssize_t t = state[0]
-    cdef long long n = state[1]
-    cdef long long n_nodes = 0
+    cdef long long n = state[1], n_nodes = 0
     cdef bytes_at base = &text[0] if text.shape[0] else NULL
     cdef bytes_at place = base
     cdef Fault fault = NONE

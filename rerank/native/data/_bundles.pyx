@@ -303,8 +303,7 @@ def bundle(Matrix matrix, const long long[::1] offsets, const long long[::1] ite
     cdef double[::1] data = out.data
     cdef Scratch scratch = Scratch(matrix, offsets, items)
     cdef Columns* to = &scratch.columns
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1, i
     cdef int k
     with nogil:
         starts[0] = member_indptr[0] = indptr[0] = 0

@@ -58,10 +58,7 @@ cdef inline void csr_dot4(
     double* out,
 ) noexcept nogil:
     """INOUT out (4): the products of four rows are added, in four independent chains of additions."""
-    cdef double total0 = out[0]
-    cdef double total1 = out[1]
-    cdef double total2 = out[2]
-    cdef double total3 = out[3]
+    cdef double total0 = out[0], total1 = out[1], total2 = out[2], total3 = out[3]
     cdef const place* i0 = indices + begin[0]
     cdef const place* i1 = indices + begin[1]
     cdef const place* i2 = indices + begin[2]

@@ -145,9 +145,7 @@ cdef Py_ssize_t fit_entries(
     Absent values are zeros. work (5, n_features): low, high, listed, NaN, sum; only the columns listed
     are touched, so that a list costs as much as it has entries, not n_features.
     """
-    cdef long long at
-    cdef long long first = indptr[start]
-    cdef long long last = indptr[stop]
+    cdef long long at, first = indptr[start], last = indptr[stop]
     cdef Py_ssize_t j
     cdef double rows = stop - start, x, mean, width
     for at in range(first, last):

@@ -19,8 +19,7 @@ cdef void fill(
 
     rows[1] holds the best scores of alignments that end with a letter of a alone.
     """
-    cdef Py_ssize_t m = a.shape[0]
-    cdef Py_ssize_t n = b.shape[0]
+    cdef Py_ssize_t m = a.shape[0], n = b.shape[0]
     cdef Py_ssize_t i, j
     cdef int diagonal, value, opened
     cdef int across  # the best score that ends with a letter of b alone

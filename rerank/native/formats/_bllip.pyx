@@ -130,8 +130,7 @@ def fill(
     """
     cdef Place at
     cdef Bytes stop = &text[0] + text.shape[0]
-    cdef Py_ssize_t n_lines = sizes.shape[0]
-    cdef Py_ssize_t line = 0
+    cdef Py_ssize_t n_lines = sizes.shape[0], line = 0
     cdef int no_index = 0
     cdef int* columns = &indices[0] if indices.shape[0] else &no_index
     cdef double* values = &data[0] if data is not None and data.shape[0] else NULL

@@ -114,9 +114,7 @@ cdef inline int letter_of(
     unsigned int name, const unsigned int[::1] names, const unsigned char[::1] letters
 ) noexcept nogil:
     """The letter of a residue name, 0 if it is not among the sorted ``names``."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = names.shape[0]
-    cdef Py_ssize_t middle
+    cdef Py_ssize_t low = 0, high = names.shape[0], middle
     while low < high:
         middle = (low + high) >> 1
         if names[middle] < name:

@@ -95,9 +95,7 @@ def parse_dense(
     than X has, the content of X is meaningless.
     """
     cdef Place at
-    cdef Py_ssize_t n_rows = X.shape[0]
-    cdef Py_ssize_t width = X.shape[1]
-    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t n_rows = X.shape[0], width = X.shape[1], row = 0
     cdef long long n_values = 0, widest = 0
     cdef real nothing = 0
     cdef real* values

@@ -22,9 +22,7 @@ def parse_sparse(
     (n_rows, 4). Returns (fault, place in text, detail, values read, columns needed).
     """
     cdef Place at
-    cdef Py_ssize_t n_rows = labels.shape[0]
-    cdef Py_ssize_t room = indices.shape[0]
-    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t n_rows = labels.shape[0], room = indices.shape[0], row = 0
     cdef long long filled = 0, widest = 0
     cdef int no_index = 0
     cdef int* columns = &indices[0] if room else &no_index

@@ -60,8 +60,7 @@ cdef class ExpLoss(Boost):
     cdef long long move(self, Py_ssize_t k, double step) noexcept nogil:
         cdef State* s = &self.state
         cdef double[2] steps, shares
-        cdef long long work = 0
-        cdef long long first = s.index.of_stump[k]
+        cdef long long work = 0, first = s.index.of_stump[k]
         cdef long long last = s.index.of_stump[k + 1]
         cdef long long at, ahead
         cdef int line

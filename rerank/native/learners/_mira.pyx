@@ -107,8 +107,7 @@ cdef inline double step_size(double loss, double norm, double c) noexcept nogil:
 
 cdef inline double norm_and_loss(const Step* step, const double* w, double* loss) noexcept nogil:
     """Return the squared norm of a step; INOUT loss: less its product with w."""
-    cdef double norm = 0.0
-    cdef double left = loss[0]
+    cdef double norm = 0.0, left = loss[0]
     cdef Py_ssize_t i
     if step.all:
         for i in range(step.size):

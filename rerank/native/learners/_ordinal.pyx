@@ -50,8 +50,7 @@ def prank(
     cdef Moving* to = &moving
     cdef Moving moving_b = thresholds.moving
     cdef Moving* b = &moving_b
-    cdef Py_ssize_t n_thresholds = thresholds.values.shape[0]
-    cdef Py_ssize_t v
+    cdef Py_ssize_t n_thresholds = thresholds.values.shape[0], v
     cdef long long row
     cdef double u
     cdef long long before, updates = 0, loss = 0

@@ -92,9 +92,7 @@ def ascend(
     Return the number of steps, and the first pair with a negative curvature, -1 if no pair has one.
     """
     cdef Py_ssize_t sweep, p, k, i
-    cdef Py_ssize_t n = better.shape[0]
-    cdef Py_ssize_t m = gram.shape[0]
-    cdef Py_ssize_t bad = -1
+    cdef Py_ssize_t n = better.shape[0], m = gram.shape[0], bad = -1
     cdef long long steps = 0
     cdef int a, b
     cdef double slope, bend, scale, to, by, largest

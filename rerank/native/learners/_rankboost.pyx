@@ -199,8 +199,7 @@ cdef class RangePairs:
 
     def potentials(self, double[::1] out):
         """OUT out (n_items). Return the logarithm of the sum of all weights; see ``ExplicitPairs``."""
-        cdef Py_ssize_t n_lists = self.offsets.shape[0] - 1
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n_lists = self.offsets.shape[0] - 1, i
         cdef int j
         cdef double total = -INFINITY, factor
         cdef List part
@@ -442,8 +441,7 @@ cdef class Search:
 
     cdef void raise_bounds(self, const double[::1] potential, bint both) noexcept nogil:
         """INOUT gains, last: what the gains are at most with these potentials."""
-        cdef Py_ssize_t n = self.last.shape[0]
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n = self.last.shape[0], i
         cdef double change, rise = 0.0, fall = 0.0
         for i in range(n):
             change = potential[i] - self.last[i]

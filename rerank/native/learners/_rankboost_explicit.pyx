@@ -14,8 +14,7 @@ def advance(
     exponentials of logs - reference: only those of pairs with different h are computed. OUT sums
     (2, n_items): of the pairs that an item must win, and must lose.
     """
-    cdef Py_ssize_t n = pairs.shape[1]
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = pairs.shape[1], i
     cdef const int* better = &pairs[0, 0]
     cdef const int* worse = &pairs[1, 0]
     cdef const double* right = NULL

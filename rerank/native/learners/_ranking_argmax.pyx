@@ -156,9 +156,7 @@ cdef int envelope(Ranks* r, double gain) noexcept nogil:
 cdef inline double least_cost(Ranks* r, int row) noexcept nogil:
     """Return the least cost - v of a row."""
     cdef double[4] least
-    cdef double h
-    cdef double gain = r.gain[row]
-    cdef double score = r.score[row]
+    cdef double h, gain = r.gain[row], score = r.score[row]
     cdef int at = 0, k
     for k in range(4):
         least[k] = INFINITY

@@ -50,10 +50,7 @@ cdef class Placement:
 cdef inline void _count4(const float* s, Py_ssize_t n, const float* r, int* above, int* same) noexcept nogil:
     """For four scores r: items above each and items equal to it (compilers make SIMD of this)."""
     cdef Py_ssize_t i
-    cdef float r0 = r[0]
-    cdef float r1 = r[1]
-    cdef float r2 = r[2]
-    cdef float r3 = r[3]
+    cdef float r0 = r[0], r1 = r[1], r2 = r[2], r3 = r[3]
     cdef int a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0
     for i in range(n):
         a0 += s[i] > r0

@@ -190,8 +190,7 @@ def ideal_dcg(
     double[::1] out,
 ):
     """OUT out[i]: the DCG of the best order. IN gains (n_rel), falling within each list."""
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1, i
     cdef long long j
     cdef double total
     with nogil:

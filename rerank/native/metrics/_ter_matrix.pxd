@@ -137,8 +137,7 @@ cdef inline void segments(int n, int start, int length, int target, int* parts) 
 cdef inline int by_bits(Pair* p, const int* parts) noexcept nogil:
     """The distance of the candidate with its words as ``segments`` gave them; any path."""
     cdef int at = parts[4]
-    cdef word plus = p.plus[at]
-    cdef word minus = p.minus[at]
+    cdef word plus = p.plus[at], minus = p.minus[at]
     cdef word used = ~<word>0 >> (BITS - p.m)
     cdef int score = p.score[at]
     cdef int top = p.m - 1, i

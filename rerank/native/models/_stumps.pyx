@@ -12,8 +12,7 @@ cdef class Stumps:
     """
 
     def __init__(self, const long long[::1] first, const double[::1] at):
-        cdef Py_ssize_t n_features = first.shape[0] - 1
-        cdef Py_ssize_t f
+        cdef Py_ssize_t n_features = first.shape[0] - 1, f
         cdef long long k
         cdef long long[::1] zero = np.empty(n_features + 1, dtype=np.int64)
         cdef long long[::1] one = np.empty(n_features + 1, dtype=np.int64)

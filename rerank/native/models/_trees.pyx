@@ -43,8 +43,7 @@ cdef class Trees:
         self, const int[::1] used, const int[::1] place, const double[::1] threshold, const int[::1] kind,
         const int[:, ::1] children, const double[::1] leaf, const int[::1] root,
     ):
-        cdef Py_ssize_t n = place.shape[0]
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n = place.shape[0], i
         cdef Node* node
         cdef bint left, of_zero
         self.used, self.leaf, self.n_splits = used, leaf, <int>n
@@ -160,8 +159,7 @@ def scores(Matrix matrix, Trees trees, const int[::1] place, double[::1] out):
     (n_items).
     """
     cdef const Rows* X = &matrix.rows
-    cdef Py_ssize_t n_used = trees.used.shape[0]
-    cdef Py_ssize_t n_trees = trees.root.shape[0]
+    cdef Py_ssize_t n_used = trees.used.shape[0], n_trees = trees.root.shape[0]
     cdef Py_ssize_t i, r, n, t
     cdef int found = -1
     cdef double[:, ::1] rows = np.empty((BLOCK, n_used + 1))

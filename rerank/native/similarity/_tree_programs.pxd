@@ -52,9 +52,7 @@ cdef inline void add(
     Program* p, int member, int i, int j, int rank, int* last, const Weights* w
 ) noexcept nogil:
     """Add a pair of children; INOUT last, the last pair of each member so far."""
-    cdef int t = p.n
-    cdef int at = p.first_link[t]
-    cdef int s = last[member]
+    cdef int t = p.n, at = p.first_link[t], s = last[member]
     p.member[t] = member
     p.i[t] = i
     p.j[t] = j

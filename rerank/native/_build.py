@@ -37,9 +37,8 @@ UNIX_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-ffp-contract=off"]
 BUILD = os.environ.get("RERANK_BUILD", "")
 SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow"]
 SANITIZE_FLAGS = ["-O1", "-g", *SANITIZERS, "-fno-sanitize-recover=all", "-fno-wrapv", "-ffp-contract=off"]
-CHECKED = {"boundscheck": True, "initializedcheck": True}
-CHECKED_FLAGS = ["-Og", "-g0", "-ffp-contract=off"]
-FLAGS = {"": UNIX_FLAGS, "sanitize": SANITIZE_FLAGS, "checked": CHECKED_FLAGS}
+CHECKED = {"boundscheck": True, "initializedcheck": True} if BUILD == "checked" else {}
+FLAGS = {"": UNIX_FLAGS, "sanitize": SANITIZE_FLAGS, "checked": ["-Og", "-g0", "-ffp-contract=off"]}
 SHARED_UTILITY = "rerank.native._cyutility"
 
 
@@ -74,12 +73,12 @@ class BuildKernels(build_ext):  # type: ignore[misc]
         from Cython.Build import cythonize
         from Cython.Compiler import Options
 
-        Options.warning_errors = BUILD == "checked"  # not for users: another Cython may warn of more
+        Options.warning_errors = bool(CHECKED)  # not for users: another Cython may warn of more
 
         translated = cythonize(  # type: ignore[no-untyped-call]
             self.extensions,
             build_dir=str(Path(self.build_temp) / "cython"),
-            compiler_directives=DIRECTIVES | (CHECKED if BUILD == "checked" else {}),
+            compiler_directives=DIRECTIVES | CHECKED,
             shared_utility_qualified_name=SHARED_UTILITY,
             force=bool(self.force),
             nthreads=self.parallel,

@@ -79,7 +79,7 @@ def clash_counts(traces: Traces) -> Index:
     counts = np.zeros(len(traces), dtype=np.int64)
     for i, (start, stop) in enumerate(itertools.pairwise(traces.offsets.tolist())):
         if stop - start > 1:
-            tree = KDTree(traces.xyz[start:stop])
+            tree = KDTree(traces.xyz[start:stop], leafsize=8, balanced_tree=False)
             pairs = (tree.count_neighbors(tree, math.sqrt(limit)) - (stop - start)) // 2
             counts[i] = pairs - np.count_nonzero(surplus[start : stop - 1])
     return np.minimum(counts, MOST)

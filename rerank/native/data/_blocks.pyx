@@ -12,15 +12,8 @@ cdef enum:
 
 
 def differing_values(
-    Matrix matrix,
-    const long long[::1] lists,
-    const long long[::1] offsets,
-    const long long[::1] items,
-    int[::1] seen,
-    double[::1] first,
-    long long[::1] new_indptr,
-    int[::1] new_indices,
-    double[::1] new_data,
+    Matrix matrix, const long long[::1] lists, const long long[::1] offsets, const long long[::1] items,
+    int[::1] seen, double[::1] first, long long[::1] new_indptr, int[::1] new_indices, double[::1] new_data,
 ):
     """Count, or copy, the values of features that differ between the items of a list.
 
@@ -79,9 +72,7 @@ cdef struct Numbering:
     int* features
     int* number  # by feature: its first entry, or -1
     int* more  # by entry: another one of the same feature, or -1
-    long long n_entries
-    long long n_features
-    long long room
+    long long n_entries, n_features, room
 
 
 cdef int same_value(Numbering* to, int e, double x) noexcept nogil:

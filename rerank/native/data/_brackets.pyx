@@ -188,16 +188,8 @@ cdef Fault read_tree(
 
 
 def read(
-    const unsigned char[::1] text,
-    const long long[:, ::1] spans,
-    Names names,
-    unsigned long long[::1] keys,
-    int[::1] numbers,
-    int strip,
-    long long[::1] state,
-    int[::1] symbols,
-    int[::1] sizes,
-    long long[::1] ends,
+    const unsigned char[::1] text, const long long[:, ::1] spans, Names names, unsigned long long[::1] keys,
+    int[::1] numbers, int strip, long long[::1] state, int[::1] symbols, int[::1] sizes, long long[::1] ends,
 ):
     """The trees at text[spans[t, 0]:spans[t, 1]], from tree state[0] on: (fault, its place in the text).
 
@@ -207,8 +199,7 @@ def read(
     nodes up to the end of tree t. At "no room" grow the names and call again.
     """
     cdef Py_ssize_t t = state[0]
-    cdef long long n = state[1]
-    cdef long long n_nodes = 0
+    cdef long long n = state[1], n_nodes = 0
     cdef bytes_at base = &text[0] if text.shape[0] else NULL
     cdef bytes_at place = base
     cdef Fault fault = NONE

@@ -9,11 +9,9 @@ that is constant is left out.
 import numpy as np
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport Matrix, Rows
 
 # The columns of one list while it is bundled. A column is sorted by item.
 cdef struct Columns:
@@ -305,8 +303,7 @@ def bundle(Matrix matrix, const long long[::1] offsets, const long long[::1] ite
     cdef double[::1] data = out.data
     cdef Scratch scratch = Scratch(matrix, offsets, items)
     cdef Columns* to = &scratch.columns
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1, i
     cdef int k
     with nogil:
         starts[0] = member_indptr[0] = indptr[0] = 0

@@ -8,12 +8,7 @@ ctypedef fused real:
 
 
 cdef inline Py_ssize_t order_column(
-    const real[:, ::1] X,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    Py_ssize_t j,
-    double* keys,
-    long long* rows,
+    const real[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t j, double* keys, long long* rows,
     Py_ssize_t room,
 ) noexcept nogil:
     """OUT keys, rows: the values of column j in rows start..stop and their rows, largest first, without NaN.

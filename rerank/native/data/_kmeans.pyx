@@ -17,14 +17,8 @@ cdef inline double _spread(const double[:, ::1] sums, Py_ssize_t a, Py_ssize_t b
 
 
 cdef void _last_range(
-    const double[:, ::1] sums,
-    const double[::1] before,
-    double[::1] cost,
-    int[::1] start,
-    Py_ssize_t low,
-    Py_ssize_t high,
-    Py_ssize_t first,
-    Py_ssize_t last,
+    const double[:, ::1] sums, const double[::1] before, double[::1] cost, int[::1] start, Py_ssize_t low,
+    Py_ssize_t high, Py_ssize_t first, Py_ssize_t last,
 ) noexcept nogil:
     """OUT cost[i], start[i] for low <= i <= high: the last range begins in first..last."""
     cdef Py_ssize_t middle = (low + high) // 2
@@ -44,11 +38,7 @@ cdef void _last_range(
 
 
 cdef void _running_sums(
-    const double[::1] values,
-    const double[::1] weights,
-    Py_ssize_t begin,
-    Py_ssize_t n,
-    double[:, ::1] sums,
+    const double[::1] values, const double[::1] weights, Py_ssize_t begin, Py_ssize_t n, double[:, ::1] sums
 ) noexcept nogil:
     """OUT sums (3, n + 1) of values shifted and scaled into [-1, 1], to keep most digits."""
     cdef double largest = max(fabs(values[begin]), fabs(values[begin + n - 1]))
@@ -65,13 +55,8 @@ cdef void _running_sums(
 
 
 def nearest_means(
-    const double[::1] values,
-    const double[::1] weights,
-    const long long[::1] offsets,
-    double[:, ::1] sums,
-    double[:, ::1] costs,
-    int[:, ::1] starts,
-    int[::1] levels,
+    const double[::1] values, const double[::1] weights, const long long[::1] offsets, double[:, ::1] sums,
+    double[:, ::1] costs, int[:, ::1] starts, int[::1] levels,
 ):
     """OUT levels[i]: the cluster of values[i] in its segment, 0 for that of the smallest values.
 

@@ -30,8 +30,7 @@ cdef struct Local:
 
 cdef struct Rows:
     Layout layout
-    Py_ssize_t n_items
-    Py_ssize_t n_features
+    Py_ssize_t n_items, n_features
     Py_ssize_t width  # dense values of a row
     const double* dense
     const float* single
@@ -81,9 +80,7 @@ cdef inline double rest_of_row(
     return csr_dot(X.indices, X.data, at, X.indptr[i + 1], w, total)
 
 
-cdef inline double mixed_head(
-    const Rows* X, long long i, const double* w, long long* rest
-) noexcept nogil:
+cdef inline double mixed_head(const Rows* X, long long i, const double* w, long long* rest) noexcept nogil:
     """Return the products of row i up to the last dense column. OUT rest: the first sparse value after it."""
     cdef const double* x = X.dense + i * X.width
     cdef long long at = X.indptr[i]
@@ -123,7 +120,7 @@ cdef inline long long row_at(const long long* items, long long first, Py_ssize_t
 
 cdef inline void dense_dots(
     const real* X, Py_ssize_t d, const long long* items, long long first, Py_ssize_t k, const double* w,
-    double* out
+    double* out,
 ) noexcept nogil:
     cdef Py_ssize_t j = 0
     while j + 4 <= k:
@@ -184,9 +181,7 @@ cdef inline void dense_add(
         drift[m] += t * (u * x[m])
 
 
-cdef inline void add(
-    const Rows* X, long long i, double u, double t, double* w, double* drift
-) noexcept nogil:
+cdef inline void add(const Rows* X, long long i, double u, double t, double* w, double* drift) noexcept nogil:
     """INOUT w += u * x, drift += t * u * x, with x row i; features are not numbered by list."""
     cdef Py_ssize_t m
     cdef double step

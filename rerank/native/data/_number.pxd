@@ -329,6 +329,56 @@ cdef inline double scaled(u64 w, long long q, bint longer, const unsigned char* 
     return exact(w, q, start) if longer and value != eisel_lemire(w + 1, q) else value
 
 
+cdef struct Digits:
+    u64 w  # the first 19 digits from the first that is not 0 on
+    long long q  # of the power of ten that multiplies it
+    int kept  # digits of w
+    bint longer  # whether digits after them were cut off
+
+
+cdef inline const unsigned char* digits(
+    const unsigned char* p, bint fraction, Digits* d
+) noexcept nogil:
+    """Read the digits at ``p``, of the whole part or of the fraction; return the place after them."""
+    cdef u64 word
+    while c'0' <= p[0] <= c'9':
+        word = load_text(p) ^ <u64>0x3030303030303030
+        if fraction and d.kept <= 11 and all_digits(word):
+            d.w = d.w * 100000000 + join_digits(word)
+            d.kept += 8 if d.w else 0
+            d.q -= 8
+            p += 8
+            continue
+        if d.kept < 19:
+            d.w = d.w * 10 + (p[0] - c'0')
+            d.kept += d.w != 0
+            d.q -= fraction
+        else:
+            d.longer = d.longer or p[0] != c'0'
+            d.q += not fraction
+        p += 1
+    return p
+
+
+cdef inline const unsigned char* exponent(const unsigned char* p, Digits* d) noexcept nogil:
+    """Read the exponent at ``p``; return the place after it, or ``p`` if none is there."""
+    cdef const unsigned char* mark = p + 1
+    cdef bint minus = mark[0] == c'-'
+    cdef long long power = 0
+    if p[0] != c'e' and p[0] != c'E':
+        return p
+    if minus or mark[0] == c'+':
+        mark += 1
+    if not c'0' <= mark[0] <= c'9':
+        return p
+    while c'0' <= mark[0] <= c'9':
+        if power < 1000000000:
+            power = power * 10 + (mark[0] - c'0')
+        mark += 1
+    d.q += -power if minus else power
+    return mark
+
+
 cdef inline const unsigned char* long_number(const unsigned char* p, double* value) noexcept nogil:
     """Any decimal number: sign, digits with or without a point, exponent.
 
@@ -337,52 +387,19 @@ cdef inline const unsigned char* long_number(const unsigned char* p, double* val
     """
     cdef bint negative = p[0] == c'-'
     cdef const unsigned char* start
-    cdef const unsigned char* mark
-    cdef u64 w = 0, word
-    cdef int kept = 0
-    cdef bint any_digit = False, longer = False, fraction = False, minus
-    cdef long long q = 0, exponent = 0
+    cdef Digits d = Digits(0, 0, 0, False)
     if negative or p[0] == c'+':
         p += 1
     start = p
-    while True:
-        if c'0' <= p[0] <= c'9':
-            any_digit = True
-            word = load_text(p) ^ <u64>0x3030303030303030
-            if fraction and kept <= 11 and all_digits(word):
-                w = w * 100000000 + join_digits(word)
-                kept += 8 if w else 0
-                q -= 8
-                p += 8
-                continue
-            if kept < 19:
-                w = w * 10 + (p[0] - c'0')
-                kept += w != 0
-                q -= fraction
-            else:
-                longer = longer or p[0] != c'0'
-                q += not fraction
-            p += 1
-        elif p[0] == c'.' and not fraction:
-            fraction = True
-            p += 1
-        else:
-            break
-    if not any_digit:
+    p = digits(p, False, &d)
+    if p[0] == c'.':
+        p = digits(p + 1, True, &d)
+        if p == start + 1:
+            return NULL
+    if p == start:
         return NULL
-    if p[0] == c'e' or p[0] == c'E':
-        mark = p + 1
-        minus = mark[0] == c'-'
-        if minus or mark[0] == c'+':
-            mark += 1
-        if c'0' <= mark[0] <= c'9':
-            while c'0' <= mark[0] <= c'9':
-                if exponent < 1000000000:
-                    exponent = exponent * 10 + (mark[0] - c'0')
-                mark += 1
-            q += -exponent if minus else exponent
-            p = mark
-    value[0] = scaled(w, q, longer, start)
+    p = exponent(p, &d)
+    value[0] = scaled(d.w, d.q, d.longer, start)
     if negative:
         value[0] = -value[0]
     return p

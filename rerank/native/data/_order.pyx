@@ -2,12 +2,8 @@
 
 
 def rises(
-    const long long[::1] offsets,
-    const double[::1] places,
-    const double[::1] scores,
-    unsigned char[::1] by_score,
-    unsigned char[::1] by_line,
-    unsigned char[::1] apart,
+    const long long[::1] offsets, const double[::1] places, const double[::1] scores,
+    unsigned char[::1] by_score, unsigned char[::1] by_line, unsigned char[::1] apart,
 ):
     """OUT for each list whether a score is above that of the place before; larger places come later.
 

@@ -13,8 +13,7 @@ def first_beyond(
     IN values (n) and limit (n), non-decreasing within each list; offsets (n_lists + 1). OUT first (n),
     counted from the start of the list.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1, i
     cdef long long at, ahead
     with nogil:
         for i in range(n_lists):

@@ -55,13 +55,10 @@ cdef inline double csr_dot(
 
 cdef inline void csr_dot4(
     const place* indices, const double* data, const long long* begin, const long long* end, const double* w,
-    double* out
+    double* out,
 ) noexcept nogil:
     """INOUT out (4): the products of four rows are added, in four independent chains of additions."""
-    cdef double total0 = out[0]
-    cdef double total1 = out[1]
-    cdef double total2 = out[2]
-    cdef double total3 = out[3]
+    cdef double total0 = out[0], total1 = out[1], total2 = out[2], total3 = out[3]
     cdef const place* i0 = indices + begin[0]
     cdef const place* i1 = indices + begin[1]
     cdef const place* i2 = indices + begin[2]
@@ -97,8 +94,8 @@ cdef inline void csr_dot4(
 
 
 cdef inline void csr_add(
-    const place* indices, const double* data, long long first, long long last, double u, double t,
-    double* w, double* drift
+    const place* indices, const double* data, long long first, long long last, double u, double t, double* w,
+    double* drift,
 ) noexcept nogil:
     """INOUT w += u * x, drift += t * u * x."""
     cdef long long at
@@ -110,8 +107,8 @@ cdef inline void csr_add(
 
 
 cdef inline long long csr_gather(
-    const int* indices, const double* data, long long first, long long last, double u,
-    double* delta, int* touched, long long n_touched
+    const int* indices, const double* data, long long first, long long last, double u, double* delta,
+    int* touched, long long n_touched,
 ) noexcept nogil:
     """INOUT delta += u * x. Features whose delta was 0 are appended to touched; return its new length."""
     cdef long long at
@@ -126,7 +123,7 @@ cdef inline long long csr_gather(
 
 cdef inline Py_ssize_t csr_difference(
     const int* indices, const double* data, long long x, long long x_last, long long y, long long y_last,
-    int* place, double* step
+    int* place, double* step,
 ) noexcept nogil:
     """OUT place, step: the features that either row has, and x - y there. Return how many.
 

@@ -28,14 +28,8 @@ cpdef inline double divisor_of(double low, double high, double tolerance) noexce
 
 
 cdef Py_ssize_t fit_rows(
-    const real[:, ::1] X,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    bint zscore,
-    double tolerance,
-    double[::1] shift,
-    double[::1] divisor,
-    double[:, ::1] work,
+    const real[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, bint zscore, double tolerance, double[::1] shift,
+    double[::1] divisor, double[:, ::1] work,
 ) noexcept nogil:
     """OUT shift, divisor (n_features) of rows start..stop; return the first too large column, or -1.
 
@@ -83,13 +77,8 @@ cdef Py_ssize_t fit_rows(
 
 
 cdef void apply_rows(
-    const real[:, ::1] X,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    bint shifts,
-    const double[::1] shift,
-    const double[::1] divisor,
-    real[:, ::1] out,
+    const real[:, ::1] X, Py_ssize_t start, Py_ssize_t stop, bint shifts, const double[::1] shift,
+    const double[::1] divisor, real[:, ::1] out,
 ) noexcept nogil:
     """OUT rows start..stop of out. Adding 0.0 makes -0.0 a 0.0."""
     cdef Py_ssize_t d = X.shape[1]
@@ -105,11 +94,7 @@ cdef void apply_rows(
 
 
 def dense_fit(
-    const real[:, ::1] X,
-    bint zscore,
-    double tolerance,
-    double[::1] shift,
-    double[::1] divisor,
+    const real[:, ::1] X, bint zscore, double tolerance, double[::1] shift, double[::1] divisor,
     double[:, ::1] work,
 ):
     """OUT shift, divisor (n_features) over all rows; return the first too large column, or -1.
@@ -124,11 +109,7 @@ def dense_fit(
 
 
 def dense_apply(
-    const real[:, ::1] X,
-    bint shifts,
-    const double[::1] shift,
-    const double[::1] divisor,
-    real[:, ::1] out,
+    const real[:, ::1] X, bint shifts, const double[::1] shift, const double[::1] divisor, real[:, ::1] out
 ):
     """OUT out (n_items, n_features) = (X - shift) / divisor, or X / divisor without shifts."""
     with nogil:
@@ -136,13 +117,8 @@ def dense_apply(
 
 
 def dense_lists(
-    const real[:, ::1] X,
-    const long long[::1] offsets,
-    bint zscore,
-    bint shifts,
-    double tolerance,
-    double[:, ::1] work,
-    real[:, ::1] out,
+    const real[:, ::1] X, const long long[::1] offsets, bint zscore, bint shifts, double tolerance,
+    double[:, ::1] work, real[:, ::1] out,
 ):
     """OUT out (n_items, n_features), each list scaled by itself; return the first too large column, or -1.
 
@@ -161,24 +137,15 @@ def dense_lists(
 
 
 cdef Py_ssize_t fit_entries(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    bint zscore,
-    double tolerance,
-    double[::1] divisor,
-    double[:, ::1] work,
+    const long long[::1] indptr, const int[::1] indices, const double[::1] data, Py_ssize_t start,
+    Py_ssize_t stop, bint zscore, double tolerance, double[::1] divisor, double[:, ::1] work,
 ) noexcept nogil:
     """OUT divisor of the columns that rows start..stop list; return the first too large column, or -1.
 
     Absent values are zeros. work (5, n_features): low, high, listed, NaN, sum; only the columns listed
     are touched, so that a list costs as much as it has entries, not n_features.
     """
-    cdef long long at
-    cdef long long first = indptr[start]
-    cdef long long last = indptr[stop]
+    cdef long long at, first = indptr[start], last = indptr[stop]
     cdef Py_ssize_t j
     cdef double rows = stop - start, x, mean, width
     for at in range(first, last):
@@ -231,12 +198,8 @@ cdef Py_ssize_t fit_entries(
 
 
 cdef void apply_entries(
-    const int[::1] indices,
-    const double[::1] data,
-    long long first,
-    long long last,
-    const double[::1] divisor,
-    double[::1] out,
+    const int[::1] indices, const double[::1] data, long long first, long long last,
+    const double[::1] divisor, double[::1] out,
 ) noexcept nogil:
     """OUT entries first..last of out = data / divisor of their column."""
     cdef long long at
@@ -245,13 +208,8 @@ cdef void apply_entries(
 
 
 def csr_fit(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
-    bint zscore,
-    double tolerance,
-    double[::1] divisor,
-    double[:, ::1] work,
+    const long long[::1] indptr, const int[::1] indices, const double[::1] data, bint zscore,
+    double tolerance, double[::1] divisor, double[:, ::1] work,
 ):
     """OUT divisor (n_features) of the columns that have an entry; return the first too large column, or -1.
 
@@ -265,24 +223,15 @@ def csr_fit(
     return fault
 
 
-def csr_apply(
-    const int[::1] indices, const double[::1] data, const double[::1] divisor, double[::1] out
-):
+def csr_apply(const int[::1] indices, const double[::1] data, const double[::1] divisor, double[::1] out):
     """OUT out (n_values) = data / divisor of the column."""
     with nogil:
         apply_entries(indices, data, 0, indices.shape[0], divisor, out)
 
 
 def csr_lists(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
-    const long long[::1] offsets,
-    bint zscore,
-    double tolerance,
-    double[::1] divisor,
-    double[:, ::1] work,
-    double[::1] out,
+    const long long[::1] indptr, const int[::1] indices, const double[::1] data, const long long[::1] offsets,
+    bint zscore, double tolerance, double[::1] divisor, double[:, ::1] work, double[::1] out,
 ):
     """OUT out (n_values), each list divided by its own divisors; return the first too large column, or -1.
 
@@ -300,11 +249,7 @@ def csr_lists(
     return fault
 
 
-def dense_list_ranks(
-    const real[:, ::1] X,
-    const long long[::1] offsets,
-    real[:, ::1] out,
-):
+def dense_list_ranks(const real[:, ::1] X, const long long[::1] offsets, real[:, ::1] out):
     """OUT out (n_items, n_features): mid-ranks within a list, 0 for the least, 1 for the largest.
 
     IN X, offsets (n_lists + 1). NaN stays NaN and has no rank; if all values of a list are equal, they

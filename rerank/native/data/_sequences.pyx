@@ -12,20 +12,14 @@ cdef enum:
 
 
 cdef void fill(
-    const unsigned char[::1] a,
-    const unsigned char[::1] b,
-    const signed char[:, ::1] scores,
-    int first,
-    int further,
-    int[:, ::1] rows,
-    unsigned char[:, ::1] steps,
+    const unsigned char[::1] a, const unsigned char[::1] b, const signed char[:, ::1] scores, int first,
+    int further, int[:, ::1] rows, unsigned char[:, ::1] steps,
 ) noexcept nogil:
     """IN rows (3, n + 1): zeros. OUT rows[0]: the last row of scores. OUT rows[2, 0:3]: best score, its i, j.
 
     rows[1] holds the best scores of alignments that end with a letter of a alone.
     """
-    cdef Py_ssize_t m = a.shape[0]
-    cdef Py_ssize_t n = b.shape[0]
+    cdef Py_ssize_t m = a.shape[0], n = b.shape[0]
     cdef Py_ssize_t i, j
     cdef int diagonal, value, opened
     cdef int across  # the best score that ends with a letter of b alone
@@ -99,14 +93,8 @@ cdef void trace_back(
 
 
 def align(
-    const unsigned char[::1] a,
-    const unsigned char[::1] b,
-    const signed char[:, ::1] scores,
-    int first,
-    int further,
-    int[:, ::1] rows,
-    unsigned char[:, ::1] steps,
-    long long[::1] partners,
+    const unsigned char[::1] a, const unsigned char[::1] b, const signed char[:, ::1] scores, int first,
+    int further, int[:, ::1] rows, unsigned char[:, ::1] steps, long long[::1] partners,
 ):
     """Align two sequences that are not empty and return the score (Gotoh 1982).
 

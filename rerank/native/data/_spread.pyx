@@ -3,11 +3,7 @@
 import numpy as np
 
 cimport cython
-from rerank.native.data._matrix cimport Difference
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Step
-from rerank.native.data._matrix cimport subtract
+from rerank.native.data._matrix cimport Difference, Matrix, Rows, Step, subtract
 
 
 @cython.final

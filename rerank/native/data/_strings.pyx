@@ -15,11 +15,8 @@ ctypedef fused element:
 
 
 def take(
-    const element[::1] data,
-    const long long[::1] offsets,
-    const long long[::1] index,
-    const long long[::1] out_offsets,
-    element[::1] out,
+    const element[::1] data, const long long[::1] offsets, const long long[::1] index,
+    const long long[::1] out_offsets, element[::1] out,
 ):
     """OUT out[out_offsets[k]:out_offsets[k + 1]] = string, or tree, index[k].
 
@@ -109,9 +106,7 @@ cdef inline void put(Table* table, u64 slot, u64 h, long long i) noexcept nogil:
 
 
 def first_fault(
-    const unsigned char[::1] data,
-    const long long[::1] offsets,
-    const long long[::1] lists,
+    const unsigned char[::1] data, const long long[::1] offsets, const long long[::1] lists,
     unsigned long long[::1] slots,
 ):
     """The first string that is empty or equals an earlier one of its list, or -1.
@@ -141,11 +136,8 @@ def first_fault(
 
 
 def mark_repeated(
-    const unsigned char[::1] data,
-    const long long[::1] offsets,
-    const long long[::1] lists,
-    unsigned long long[::1] slots,
-    unsigned char[::1] repeated,
+    const unsigned char[::1] data, const long long[::1] offsets, const long long[::1] lists,
+    unsigned long long[::1] slots, unsigned char[::1] repeated,
 ):
     """OUT repeated[i] = whether string i of a list occurred earlier in the same list.
 
@@ -167,15 +159,9 @@ def mark_repeated(
 
 
 def match(
-    const unsigned char[::1] data,
-    const long long[::1] offsets,
-    const long long[::1] lists,
-    const long long[::1] partners,
-    const unsigned char[::1] other_data,
-    const long long[::1] other_offsets,
-    const long long[::1] other_lists,
-    unsigned long long[::1] slots,
-    long long[::1] places,
+    const unsigned char[::1] data, const long long[::1] offsets, const long long[::1] lists,
+    const long long[::1] partners, const unsigned char[::1] other_data, const long long[::1] other_offsets,
+    const long long[::1] other_lists, unsigned long long[::1] slots, long long[::1] places,
 ):
     """OUT places[k] = the first string of the partner of k's list that equals string k, -1 if there is none.
 

@@ -9,11 +9,9 @@ cdef struct Sides:
     Py_ssize_t n_lists
     Py_ssize_t n_references  # of each list
     const long long* offsets
-    bytes_at text
-    bytes_at text_limit
+    bytes_at text, text_limit
     const long long* text_offsets
-    bytes_at reference
-    bytes_at reference_limit
+    bytes_at reference, reference_limit
     const long long* starts
     const long long* stops
 
@@ -26,8 +24,7 @@ cdef class Texts:
 
 # Item offsets[0] + j is ids[bounds[j]:bounds[j + 1]]; references are numbered as in Sides.
 cdef struct Ids:
-    Py_ssize_t n_lists
-    Py_ssize_t n_references
+    Py_ssize_t n_lists, n_references
     const long long* offsets
     int* ids
     long long* bounds

@@ -26,10 +26,7 @@ cdef inline bint is_tree(
 
 
 def misfit(
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    long long n_symbols,
+    const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes, long long n_symbols,
     int[::1] ends,
 ):
     """Return the number of the first tree whose nodes are not a tree, -1 if all are.
@@ -56,14 +53,8 @@ cdef inline int next_word(const int* symbols, const int* sizes, int i, int n, in
 
 
 def other_words(
-    const long long[::1] lists,
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    const long long[::1] gold_offsets,
-    const int[::1] gold_symbols,
-    const int[::1] gold_sizes,
-    int trace,
+    const long long[::1] lists, const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes,
+    const long long[::1] gold_offsets, const int[::1] gold_symbols, const int[::1] gold_sizes, int trace,
 ):
     """Return the first tree whose words differ from its gold tree's, traces ignored; -1 if none.
 
@@ -113,10 +104,7 @@ cdef inline void copy(unsigned char* p, bytes_at string, long long length, bint 
 
 
 def lengths(
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    const long long[::1] bounds,
+    const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes, const long long[::1] bounds,
     long long[::1] out,
 ):
     """OUT out[t] = bytes of tree t as ``write`` writes it; IN as there."""
@@ -131,14 +119,9 @@ def lengths(
 
 
 def write(
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    const unsigned char[::1] strings,
-    const long long[::1] bounds,
-    const long long[::1] out_offsets,
-    int[::1] ends,
-    unsigned char[::1] out,
+    const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes,
+    const unsigned char[::1] strings, const long long[::1] bounds, const long long[::1] out_offsets,
+    int[::1] ends, unsigned char[::1] out,
 ):
     """OUT out[out_offsets[t]:out_offsets[t + 1]] = tree t in brackets, one blank between nodes.
 

@@ -27,20 +27,11 @@ cdef class Trees:
     """
 
     def __init__(
-        self,
-        const long long[::1] offsets,
-        const int[::1] symbols,
-        const int[::1] sizes,
-        const u64[:, ::1] hashes,
-        const unsigned char[::1] facts,
-        tuple heads,
-        unsigned int types,
-        bint lexicalised,
-        int key_bits=64,
+        self, const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes,
+        const u64[:, ::1] hashes, const unsigned char[::1] facts, tuple heads, unsigned int types,
+        bint lexicalised, int key_bits=64,
     ):
-        cdef const int[::1] numbers = heads[0]
-        cdef const int[::1] parents = heads[1]
-        cdef const int[::1] first = heads[2]
+        cdef const int[::1] numbers = heads[0], parents = heads[1], first = heads[2]
         cdef const unsigned char[::1] from_right = heads[3]
         cdef const int[:, ::1] ranks = heads[4]
         cdef const unsigned char[::1] coordinates = heads[5]

@@ -18,8 +18,7 @@ cdef enum:
 
 
 cdef struct Key:
-    u64 a
-    u64 b
+    u64 a, b
 
 
 cdef struct Keys:

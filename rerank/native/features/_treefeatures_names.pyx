@@ -8,16 +8,15 @@ import numpy as np
 from rerank.native.features._treefeatures cimport Trees
 from rerank.native.features._treefeatures_keys cimport NO_MEMORY, reserve
 from rerank.native.features._treefeatures_templates cimport (
-    ABOVE, ADJACENT, AT_MOST, EQUAL, LABEL, LINE, MARKED, MOST_PARTS, N_TYPES, SIDE, STOP, TOP, WORD,
-    Builder, Part, generate,
+    ABOVE, ADJACENT, AT_MOST, EQUAL, LABEL, LINE, MARKED, MOST_PARTS, N_TYPES, SIDE, STOP, TOP, WORD, Builder,
+    Part, generate,
 )
 from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk
 
 
 cdef struct Text:
     unsigned char* bytes
-    long long n
-    long long room
+    long long n, room
     long long most  # refuse more
 
 
@@ -108,13 +107,8 @@ cdef int put_part(
 
 
 def spell(
-    Trees trees,
-    const int[:, ::1] seen,
-    const unsigned char[::1] data,
-    const long long[::1] bounds,
-    const unsigned char[::1] type_data,
-    const long long[::1] type_bounds,
-    long long most,
+    Trees trees, const int[:, ::1] seen, const unsigned char[::1] data, const long long[::1] bounds,
+    const unsigned char[::1] type_data, const long long[::1] type_bounds, long long most,
 ):
     """Return the names of features seen at given places: bytes uint8 and bounds int64 (n + 1).
 

@@ -13,10 +13,7 @@ from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk
 
 cdef struct Seen:
     # Where a feature was first seen: tree, unit of it, which of the rule's features; its type.
-    int tree
-    int unit
-    int number
-    int type
+    int tree, unit, number, type
 
 
 cdef struct Sentence:
@@ -27,14 +24,9 @@ cdef struct Sentence:
     int* members
     int* uses  # the groups of the parses, one parse after the other
     long long* use_bounds
-    long long n_members
-    long long n_uses
+    long long n_members, n_uses
     long long most_members  # refuse more
-    long long seen_room
-    long long bound_room
-    long long member_room
-    long long use_room
-    long long use_bound_room
+    long long seen_room, bound_room, member_room, use_room, use_bound_room
 
 
 cdef inline void begin(Sentence* s, long long most) noexcept nogil:

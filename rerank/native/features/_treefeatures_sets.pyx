@@ -27,11 +27,7 @@ cdef struct Rows:
     int* ranks  # of a feature among those, or ABSENT
     u64* bits
     int* tallies
-    long long order_room
-    long long other_room
-    long long rank_room
-    long long bit_room
-    long long tally_room
+    long long order_room, other_room, rank_room, bit_room, tally_room
 
 
 cdef class Counts:
@@ -192,15 +188,8 @@ cdef class Columns:
         return self.keys.n
 
     def fill(
-        self,
-        Trees trees,
-        const long long[::1] lists,
-        long long first,
-        long long last,
-        int shift,
-        int[::1] indices,
-        double[::1] values,
-        long long[::1] lengths,
+        self, Trees trees, const long long[::1] lists, long long first, long long last, int shift,
+        int[::1] indices, double[::1] values, long long[::1] lengths,
     ):
         """Write the rows of the parses of sentences first:last, as many sentences as there is room for.
 
@@ -302,16 +291,8 @@ cdef long long most_indices(const Sentence* s, long long n, long long n_trees) n
 
 
 cdef long long put_rows(
-    Rows* r,
-    const Sentence* s,
-    long long n,
-    long long first,
-    long long last,
-    int shift,
-    long long used,
-    int[::1] indices,
-    double[::1] values,
-    long long[::1] lengths,
+    Rows* r, const Sentence* s, long long n, long long first, long long last, int shift, long long used,
+    int[::1] indices, double[::1] values, long long[::1] lengths,
 ) noexcept nogil:
     """OUT the rows of trees first:last from ``used`` on; r.bits stay 0. Return the number used then."""
     cdef long long tree, k, j, start, block

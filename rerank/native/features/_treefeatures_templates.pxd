@@ -60,11 +60,9 @@ cdef struct Found:
 
 cdef struct Builder:
     # The feature being made, and all that were.
-    int type
-    int n
+    int type, n
     Part[MOST_PARTS] parts
-    Key plain
-    Key closed
+    Key plain, closed
     int number
     unsigned int types  # a bit each
     bint lexicalised
@@ -274,9 +272,7 @@ cdef inline long long n_steps(const Unit* unit) noexcept nogil:
     return 2 * <long long>unit.n_children
 
 
-cdef inline void generate(
-    Builder* f, const Walk* w, const Grammar* g, int at, long long step
-) noexcept nogil:
+cdef inline void generate(Builder* f, const Walk* w, const Grammar* g, int at, long long step) noexcept nogil:
     """OUT the features of one step of the rule of unit ``at`` in f.found; steps go from 0 to n_steps - 1."""
     cdef const Unit* unit = w.units + at
     cdef const int* children = w.children + unit.first_child

@@ -36,8 +36,7 @@ cdef struct Unit:
     bint closed  # whether the head word is of a closed class
     Key label
     Key closed_label  # with the head word if it is of a closed class
-    Key rule
-    Key closed_rule
+    Key rule, closed_rule
     Key own  # of everything that the features of this rule depend on, except what is above
 
 
@@ -47,12 +46,7 @@ cdef struct Walk:
     int* children
     int* open_units
     long long* open_ends
-    long long n
-    long long unit_room
-    long long end_room
-    long long child_room
-    long long open_room
-    long long open_end_room
+    long long n, unit_room, end_room, child_room, open_room, open_end_room
 
 
 cdef inline Key key_of(const Grammar* g, int symbol) noexcept nogil:

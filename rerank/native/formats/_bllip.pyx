@@ -119,12 +119,8 @@ cdef void count_marks(Bytes p, Bytes end, long long* totals) noexcept nogil:
 
 
 def fill(
-    const unsigned char[::1] text,
-    int[::1] sizes,
-    double[:, ::1] edges,
-    long long[::1] indptr,
-    int[::1] indices,
-    double[::1] data,
+    const unsigned char[::1] text, int[::1] sizes, double[:, ::1] edges, long long[::1] indptr,
+    int[::1] indices, double[::1] data,
 ):
     """Read sentences into compressed rows; data None = every value is 1.
 
@@ -134,8 +130,7 @@ def fill(
     """
     cdef Place at
     cdef Bytes stop = &text[0] + text.shape[0]
-    cdef Py_ssize_t n_lines = sizes.shape[0]
-    cdef Py_ssize_t line = 0
+    cdef Py_ssize_t n_lines = sizes.shape[0], line = 0
     cdef int no_index = 0
     cdef int* columns = &indices[0] if indices.shape[0] else &no_index
     cdef double* values = &data[0] if data is not None and data.shape[0] else NULL
@@ -164,12 +159,7 @@ def fill(
 
 
 cdef bint sentence(
-    Place* at,
-    int* size,
-    double[:, ::1] edges,
-    long long[::1] indptr,
-    int* indices,
-    double* values,
+    Place* at, int* size, double[:, ::1] edges, long long[::1] indptr, int* indices, double* values,
     Py_ssize_t room,
 ) noexcept nogil:
     """Read a line; False at a fault, otherwise at.p is at its newline."""

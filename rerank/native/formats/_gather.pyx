@@ -4,11 +4,8 @@ from libc.string cimport memcpy
 
 
 def gather(
-    const unsigned char[::1] text,
-    const long long[:, :] spans,
-    const long long[::1] places,
-    const long long[::1] offsets,
-    unsigned char[::1] out,
+    const unsigned char[::1] text, const long long[:, :] spans, const long long[::1] places,
+    const long long[::1] offsets, unsigned char[::1] out,
 ):
     """OUT out[offsets[k]:offsets[k + 1]] = the string at spans[i], k = places[i].
 

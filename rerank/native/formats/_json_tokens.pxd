@@ -9,7 +9,7 @@ from libc.math cimport fabs
 from libc.string cimport memcmp, memcpy
 
 from rerank.native.data._number cimport (
-    all_digits, join_digits, load_text, scaled, trailing_zeros, u64, zero_bytes,
+    Digits, digits, exponent, load_text, scaled, trailing_zeros, u64, zero_bytes,
 )
 from rerank.native.formats._lines cimport FLOAT64_END, Bytes
 
@@ -166,63 +166,30 @@ cdef inline bint is_digit(unsigned char c) noexcept nogil:
 cdef inline Bytes json_number(Bytes p, double* value, Kind* kind) noexcept nogil:
     """A finite number of JSON, correctly rounded; -0 without a point is 0, as it is in Python."""
     cdef bint negative = p[0] == c'-'
-    cdef Bytes start, digits
-    cdef u64 w = 0, word
-    cdef int kept = 0  # digits of w
-    cdef bint longer = False, minus
-    cdef long long q = 0, exponent = 0
-    p += negative
-    start = p
+    cdef Bytes start = p + negative, after
+    cdef Digits d = Digits(0, 0, 0, False)
     kind[0] = WHOLE
-    if not is_digit(p[0]) or (p[0] == c'0' and is_digit(p[1])):
+    p = digits(start, False, &d)
+    if p == start or p - start > MOST_DIGITS or (start[0] == c'0' and p - start > 1):
         return NULL
-    while is_digit(p[0]):
-        if p - start >= MOST_DIGITS:
-            return NULL
-        w = w * 10 + (p[0] - c'0')
-        p += 1
     if p[0] == c'.':
         kind[0] = REAL
-        kept = <int>(p - start) if w else 0
-        p += 1
-        digits = p
-        while True:
-            word = load_text(p) ^ <u64>0x3030303030303030
-            if kept <= 11 and all_digits(word):
-                w = w * 100000000 + join_digits(word)
-                kept += 8 if w else 0
-                q -= 8
-                p += 8
-                continue
-            if not is_digit(p[0]):
-                break
-            if kept < 19:
-                w = w * 10 + (p[0] - c'0')
-                kept += w != 0
-                q -= 1
-            else:
-                longer = longer or p[0] != c'0'
-            p += 1
-        if p == digits:
+        after = digits(p + 1, True, &d)
+        if after == p + 1:
             return NULL
+        p = after
     if p[0] == c'e' or p[0] == c'E':
         kind[0] = REAL
-        p += 1
-        minus = p[0] == c'-'
-        p += minus or p[0] == c'+'
-        if not is_digit(p[0]):
+        after = exponent(p, &d)
+        if after == p:
             return NULL
-        while is_digit(p[0]):
-            if exponent < 1000000000:
-                exponent = exponent * 10 + (p[0] - c'0')
-            p += 1
-        q += -exponent if minus else exponent
+        p = after
     if kind[0] == WHOLE:
-        value[0] = <double><long long>w
-        if negative and w:
+        value[0] = <double><long long>d.w
+        if negative and d.w:
             value[0] = -value[0]
         return p
-    value[0] = scaled(w, q, longer, start)
+    value[0] = scaled(d.w, d.q, d.longer, start)
     if negative:
         value[0] = -value[0]
     return p if fabs(value[0]) <= FLOAT64_END else NULL

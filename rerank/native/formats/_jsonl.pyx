@@ -176,13 +176,8 @@ cdef class Shredder:
         free(self.lines.keys)
 
     def set_room(
-        self,
-        int number,
-        unsigned char[::1] kinds,
-        double[::1] numbers,
-        long long[::1] lengths,
-        int[::1] columns,
-        unsigned char[::1] text,
+        self, int number, unsigned char[::1] kinds, double[::1] numbers, long long[::1] lengths,
+        int[::1] columns, unsigned char[::1] text,
     ):
         """Give node ``number`` its arrays, see ``Node``, which the caller keeps; what they held is gone.
 

@@ -50,8 +50,7 @@ cdef struct Node:
     long long old_n  # before the line
     long long old_n_values
     long long last  # FEATURES: where the numbers of the last occurrence start
-    long long room
-    long long room_values
+    long long room, room_values
     unsigned char* kinds  # (room), what each occurrence is
     double* numbers  # (room), LOGPROBS (room, 3): sum, mean, minimum; FEATURES (room_values)
     long long* lengths  # (room), of each text, array, or features; LOGPROBS: numbers

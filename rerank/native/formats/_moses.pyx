@@ -7,9 +7,9 @@ from libc.string cimport memchr
 
 from rerank.native.formats._lines cimport Bytes, FLOAT64_END
 from rerank.native.formats._moses_line cimport (
-    ABSENT, COLUMNS, FEATURES, Fault, ID, JOINED, LOOSE, NAME, NONE, NO_ROOM, NO_ROOM_FOR_ID, NO_VALUE,
-    OTHER, SCORE, Span, TOTAL, TWICE, Table, Token, UNNAMED, WIDTH, WORD_SCORES, bare, find_or_add,
-    first_bar, follows, is_blank, is_name, line_end, next_bar, read_token, read_value, trimmed,
+    ABSENT, COLUMNS, FEATURES, Fault, ID, JOINED, LOOSE, NAME, NONE, NO_ROOM, NO_ROOM_FOR_ID, NO_VALUE, OTHER,
+    SCORE, Span, TOTAL, TWICE, Table, Token, UNNAMED, WIDTH, WORD_SCORES, bare, find_or_add, first_bar,
+    follows, is_blank, is_name, line_end, next_bar, read_token, read_value, trimmed,
 )
 from rerank.native.data._names cimport Names
 
@@ -32,8 +32,7 @@ cdef struct Scan:
     Table* names
     int* followers  # of name i at i + 1: the name that last followed it; at 0 the first of a line
     long long* stats  # (n, 3): attempt that saw the name last, values of a block or -1, first row
-    long long attempt
-    long long row
+    long long attempt, row
     int open  # name of the block that is being read, or ABSENT
     Py_ssize_t count  # its values
     Bytes open_at
@@ -159,14 +158,8 @@ cdef inline bint scan_columns(
 
 
 def scan(
-    const unsigned char[::1] text,
-    const signed char[::1] kinds,
-    Names ids not None,
-    Names names not None,
-    int[::1] followers,
-    long long[:, ::1] stats,
-    long long[::1] state,
-    tuple rows,
+    const unsigned char[::1] text, const signed char[::1] kinds, Names ids not None, Names names not None,
+    int[::1] followers, long long[:, ::1] stats, long long[::1] state, tuple rows,
 ):
     """Read lines of a part of a file from the place in ``state``.
 

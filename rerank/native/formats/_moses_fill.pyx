@@ -8,9 +8,10 @@ from libc.string cimport memchr
 
 from rerank.native.formats._lines cimport Bytes, FLOAT32_END, FLOAT64_END
 from rerank.native.formats._moses_line cimport (
-    ABSENT, FEATURES, JOINED, NAME_TOKEN, OTHER, Table, Token, UNNAMED, WORD_SCORES, find, follows,
-    hash_of, is_blank, line_end, next_bar, read_token, read_value,
+    ABSENT, FEATURES, JOINED, NAME_TOKEN, OTHER, Table, Token, UNNAMED, WORD_SCORES, find, follows, hash_of,
+    is_blank, line_end, next_bar, read_token, read_value,
 )
+from rerank.native.formats._sort_row cimport sort_row
 from rerank.native.data._names cimport Names
 
 ctypedef fused real:
@@ -19,8 +20,7 @@ ctypedef fused real:
 
 
 cdef struct Sink:
-    Bytes text
-    Bytes stop
+    Bytes text, stop
     const long long* spans
     const signed char* kinds
     const long long* places
@@ -118,32 +118,6 @@ cdef inline bint read_line(Sink* to, Py_ssize_t i) noexcept nogil:
     return True
 
 
-cdef inline void sort_row(int* at, double* values, Py_ssize_t n) noexcept nogil:
-    """Sort columns in rising order, with their values (Shell's sort: rows are nearly sorted)."""
-    cdef Py_ssize_t gap = 1, i, k
-    cdef int column
-    cdef double value
-    for i in range(1, n):
-        if at[i] < at[i - 1]:
-            break
-    else:
-        return
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            column = at[i]
-            value = values[i]
-            k = i
-            while k >= gap and at[k - gap] > column:
-                at[k] = at[k - gap]
-                values[k] = values[k - gap]
-                k -= gap
-            at[k] = column
-            values[k] = value
-        gap //= 3
-
-
 cdef class FeatureLines:
     """Lines of a part of a file, and where their features go.
 
@@ -157,8 +131,7 @@ cdef class FeatureLines:
 
     def __init__(
         self, const unsigned char[::1] text, const long long[:, ::1] spans, const signed char[::1] kinds,
-        Names names not None, int[::1] followers, const long long[::1] columns,
-        const long long[::1] places,
+        Names names not None, int[::1] followers, const long long[::1] columns, const long long[::1] places,
     ):
         cdef Sink* to = &self.sink
         self.held = (text, spans, kinds, names, followers, columns, places)
@@ -205,9 +178,7 @@ def fill_dense(FeatureLines lines not None, double nothing, int[::1] at, double[
     return i, to.place - to.text
 
 
-def fill_sparse(
-    FeatureLines lines not None, const long long[::1] indptr, int[::1] indices, double[::1] data
-):
+def fill_sparse(FeatureLines lines not None, const long long[::1] indptr, int[::1] indices, double[::1] data):
     """Read features as fill_dense does, into compressed rows.
 
     IN indptr (n_items + 1); OUT indices, data (indptr[n_items]).

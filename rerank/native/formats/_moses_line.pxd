@@ -36,8 +36,7 @@ cdef enum:
 
 
 cdef struct Span:
-    Bytes start
-    Bytes stop
+    Bytes start, stop
 
 
 cdef enum Token:
@@ -126,9 +125,7 @@ cdef inline Token read_token(Bytes p, Bytes stop, Bytes* name_end, Bytes* token_
     return OTHER
 
 
-cdef inline bint follows(
-    const Table* names, int guess, Bytes p, Bytes stop
-) noexcept nogil:
+cdef inline bint follows(const Table* names, int guess, Bytes p, Bytes stop) noexcept nogil:
     """Whether the token at ``p`` is the name ``guess`` and its sign, with values after a blank.
 
     Numbers alone have an empty name and no sign.

@@ -41,12 +41,7 @@ cdef inline const unsigned char* number_end(
     return p
 
 
-def scan(
-    const unsigned char[::1] text,
-    signed char[::1] kinds,
-    double[::1] values,
-    long long[:, ::1] spans,
-):
+def scan(const unsigned char[::1] text, signed char[::1] kinds, double[::1] values, long long[:, ::1] spans):
     """Find the kind of each line, its log probability, if any, and the place of its tree.
 
     IN text (n_bytes); OUT kinds (n_lines), of KINDS; values (n_lines); spans (n_lines, 2), start and end,

@@ -50,11 +50,9 @@ cdef struct Reader:
     Fault fault
     int column  # of the fault, from 1
     Bytes line  # of the fault
-    long long n_atoms
-    long long n_rows
+    long long n_atoms, n_rows
     long long n_models  # MODEL records, or 1 if atoms come without
-    bint with_models
-    bint open
+    bint with_models, open
     bint rising  # keys, within every model
     bint unknown  # an alpha carbon in a HETATM record whose residue is no known amino acid
     bint modres
@@ -116,9 +114,7 @@ cdef inline int letter_of(
     unsigned int name, const unsigned int[::1] names, const unsigned char[::1] letters
 ) noexcept nogil:
     """The letter of a residue name, 0 if it is not among the sorted ``names``."""
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high = names.shape[0]
-    cdef Py_ssize_t middle
+    cdef Py_ssize_t low = 0, high = names.shape[0], middle
     while low < high:
         middle = (low + high) >> 1
         if names[middle] < name:
@@ -247,10 +243,7 @@ cdef bint model_serial(Reader* at, Bytes p, Bytes end, long long* serial) noexce
 
 
 def read_atoms(
-    const unsigned char[::1] text,
-    const unsigned int[::1] names,
-    const unsigned char[::1] letters,
-    atoms,
+    const unsigned char[::1] text, const unsigned int[::1] names, const unsigned char[::1] letters, atoms,
     long long[:, ::1] models,
 ):
     """Read the alpha carbons of a file in its order.
@@ -365,9 +358,7 @@ def read_atoms(
     )
 
 
-cdef bint other_record(
-    Reader* at, Bytes p, Bytes end, Bytes start, long long[:, ::1] models
-) noexcept nogil:
+cdef bint other_record(Reader* at, Bytes p, Bytes end, Bytes start, long long[:, ::1] models) noexcept nogil:
     """Take note of MODEL, ENDMDL and MODRES; refuse lines that seem to be atoms, and binary ones."""
     cdef Py_ssize_t n = end - p, i
     for i in range(n):

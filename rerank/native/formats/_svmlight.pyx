@@ -82,15 +82,8 @@ cdef long long count_colons(const unsigned char* p, const unsigned char* end) no
 
 
 def parse_dense(
-    const unsigned char[::1] text,
-    long long origin,
-    bint has_qid,
-    int first,
-    double fill,
-    const unsigned long long[:, ::1] steps,
-    real[:, ::1] X,
-    double[::1] labels,
-    long long[:, ::1] spans,
+    const unsigned char[::1] text, long long origin, bint has_qid, int first, double fill,
+    const unsigned long long[:, ::1] steps, real[:, ::1] X, double[::1] labels, long long[:, ::1] spans,
 ):
     """Read item lines into rows of a dense array.
 
@@ -102,9 +95,7 @@ def parse_dense(
     than X has, the content of X is meaningless.
     """
     cdef Place at
-    cdef Py_ssize_t n_rows = X.shape[0]
-    cdef Py_ssize_t width = X.shape[1]
-    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t n_rows = X.shape[0], width = X.shape[1], row = 0
     cdef long long n_values = 0, widest = 0
     cdef real nothing = 0
     cdef real* values
@@ -131,14 +122,8 @@ def parse_dense(
 
 
 cdef inline bint dense_row(
-    Place* at,
-    real* row,
-    Py_ssize_t width,
-    int first,
-    double fill,
-    const unsigned long long[:, ::1] steps,
-    long long* n_values,
-    long long* widest,
+    Place* at, real* row, Py_ssize_t width, int first, double fill, const unsigned long long[:, ::1] steps,
+    long long* n_values, long long* widest,
 ) noexcept nogil:
     """Read features in rising order; False at a fault, which is TWICE for any other order."""
     cdef const unsigned char* p = at.p
@@ -196,13 +181,7 @@ cdef inline bint dense_row(
 
 
 cdef bint unsorted_row(
-    Place* at,
-    real* row,
-    Py_ssize_t width,
-    int first,
-    double fill,
-    long long* n_values,
-    long long* widest,
+    Place* at, real* row, Py_ssize_t width, int first, double fill, long long* n_values, long long* widest
 ) noexcept nogil:
     """Read features in any order, each once; False at a fault. Infinity marks columns that are free."""
     cdef const unsigned char* p = at.p

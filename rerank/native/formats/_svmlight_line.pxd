@@ -7,8 +7,7 @@ comment anywhere. Lines end in a newline; 32 bytes after the last one must be re
 from libc.string cimport memchr, memcmp
 
 from rerank.native.data._number cimport (
-    all_digits, join_digits, load_text, long_number, number, short_number, trailing_zeros, u64,
-    zero_bytes,
+    all_digits, join_digits, load_text, long_number, number, short_number, trailing_zeros, u64, zero_bytes,
 )
 from rerank.native.formats._lines cimport FLOAT64_END, is_blank
 

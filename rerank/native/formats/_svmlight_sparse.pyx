@@ -3,6 +3,7 @@
 from libc.math cimport NAN
 
 from rerank.native.formats._lines cimport FLOAT64_END
+from rerank.native.formats._sort_row cimport sort_row
 from rerank.native.formats._svmlight_line cimport (
     CHANGED, FEATURE, NONE, NOT_ONES, TWICE, Place, begin, failed, next_feature, next_row, read_comment,
     read_missing, read_value,
@@ -10,16 +11,8 @@ from rerank.native.formats._svmlight_line cimport (
 
 
 def parse_sparse(
-    const unsigned char[::1] text,
-    long long origin,
-    bint has_qid,
-    int first,
-    bint may_miss,
-    long long[::1] indptr,
-    int[::1] indices,
-    double[::1] data,
-    double[::1] labels,
-    long long[:, ::1] spans,
+    const unsigned char[::1] text, long long origin, bint has_qid, int first, bint may_miss,
+    long long[::1] indptr, int[::1] indices, double[::1] data, double[::1] labels, long long[:, ::1] spans,
 ):
     """Read item lines into compressed rows; data None = stop at the first value that is not 1.
 
@@ -29,9 +22,7 @@ def parse_sparse(
     (n_rows, 4). Returns (fault, place in text, detail, values read, columns needed).
     """
     cdef Place at
-    cdef Py_ssize_t n_rows = labels.shape[0]
-    cdef Py_ssize_t room = indices.shape[0]
-    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t n_rows = labels.shape[0], room = indices.shape[0], row = 0
     cdef long long filled = 0, widest = 0
     cdef int no_index = 0
     cdef int* columns = &indices[0] if room else &no_index
@@ -54,15 +45,8 @@ def parse_sparse(
 
 
 cdef bint sparse_row(
-    Place* at,
-    int* columns,
-    double* values,
-    bint ones,
-    bint may_miss,
-    Py_ssize_t room,
-    int first,
-    long long* filled,
-    long long* widest,
+    Place* at, int* columns, double* values, bint ones, bint may_miss, Py_ssize_t room, int first,
+    long long* filled, long long* widest,
 ) noexcept nogil:
     """One row's features from filled[0] on; False at a fault."""
     cdef const unsigned char* p = at.p
@@ -108,46 +92,3 @@ cdef bint sparse_row(
     filled[0] = end
     at.p = p
     return True
-
-
-cdef void sort_row(int* keys, double* values, Py_ssize_t n) noexcept nogil:
-    """Heap sort of keys, and of their values if these are not NULL: no memory, no bad case."""
-    cdef Py_ssize_t start = n // 2
-    cdef Py_ssize_t end = n, root, child
-    cdef int key
-    cdef double value = 0.0
-    while end > 1:
-        if start > 0:
-            start -= 1
-        else:
-            end -= 1
-            swap(keys, values, 0, end)
-        root = start
-        key = keys[root]
-        if values != NULL:
-            value = values[root]
-        child = 2 * root + 1
-        while child < end:
-            if child + 1 < end and keys[child] < keys[child + 1]:
-                child += 1
-            if key >= keys[child]:
-                break
-            keys[root] = keys[child]
-            if values != NULL:
-                values[root] = values[child]
-            root = child
-            child = 2 * root + 1
-        keys[root] = key
-        if values != NULL:
-            values[root] = value
-
-
-cdef inline void swap(int* keys, double* values, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    cdef int key = keys[i]
-    cdef double value
-    keys[i] = keys[j]
-    keys[j] = key
-    if values != NULL:
-        value = values[i]
-        values[i] = values[j]
-        values[j] = value

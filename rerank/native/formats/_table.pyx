@@ -8,12 +8,7 @@ from libc.math cimport NAN, isinf
 from libc.string cimport memchr, memcmp, memcpy
 
 from rerank.native.data._number cimport (
-    load_text,
-    long_number,
-    short_number_below,
-    trailing_zeros,
-    u64,
-    zero_bytes,
+    load_text, long_number, short_number_below, trailing_zeros, u64, zero_bytes,
 )
 
 cdef enum Kind:
@@ -61,23 +56,14 @@ cdef struct Table:
     long long* lengths
     long long* starts
     long long* runs
-    Py_ssize_t room
-    Py_ssize_t row
-    Py_ssize_t n_runs
+    Py_ssize_t room, row, n_runs
     Py_ssize_t n_name  # bytes of the name of the last run
 
 
 def read_rows(
-    const unsigned char[::1] text,
-    Py_ssize_t at,
-    unsigned char mark,
-    long long[:, ::1] plan,
-    double[:, ::1] features,
-    double[::1] labels,
-    unsigned char[:, ::1] strings,
-    long long[:, ::1] lengths,
-    long long[::1] starts,
-    long long[::1] runs,
+    const unsigned char[::1] text, Py_ssize_t at, unsigned char mark, long long[:, ::1] plan,
+    double[:, ::1] features, double[::1] labels, unsigned char[:, ::1] strings, long long[:, ::1] lengths,
+    long long[::1] starts, long long[::1] runs,
 ):
     """Read rows up to the end, the room in the arrays, or the first row that is not as it should be.
 
@@ -289,9 +275,7 @@ cdef const unsigned char* _string_cell(Table* t, const unsigned char* p, Column*
     return p
 
 
-cdef inline const unsigned char* _copied(
-    Table* t, const unsigned char* p, unsigned char** to
-) noexcept nogil:
+cdef inline const unsigned char* _copied(Table* t, const unsigned char* p, unsigned char** to) noexcept nogil:
     """Copy the content of the cell at ``p``, up to 7 bytes more; return as ``_content``."""
     cdef u64 ends
     cdef int n

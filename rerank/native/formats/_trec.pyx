@@ -53,10 +53,7 @@ cdef enum Status:
 STATUS = ("done", "fault", "again")
 
 cdef struct Layout:
-    int n_fields
-    int query
-    int document
-    int value
+    int n_fields, query, document, value
     int rank  # -1 = none
     int other  # a field of which the different values are wanted, -1 = none
     bint tabs
@@ -64,8 +61,7 @@ cdef struct Layout:
 
 
 cdef struct Fields:
-    Bytes[MOST] starts
-    Bytes[MOST] ends
+    Bytes[MOST] starts, ends
 
 
 cdef inline Bytes plain_line(Bytes p, Bytes stop, const Layout* layout, Fields* fields) noexcept nogil:
@@ -184,8 +180,7 @@ cdef class Scanner:
     """
 
     cdef Layout layout
-    cdef readonly Names queries
-    cdef readonly Names others
+    cdef readonly Names queries, others
     cdef readonly long long n_items
     cdef readonly long long line  # the next one
     cdef readonly bint ranked  # every number was [0-9]{1,15}
@@ -193,19 +188,12 @@ cdef class Scanner:
     cdef int query, other
     cdef int seen  # queries
     cdef long long all_bytes
-    cdef readonly double[::1] numbers
-    cdef readonly double[::1] ranks
+    cdef readonly double[::1] numbers, ranks
     cdef readonly long long[::1] ends
     cdef readonly unsigned char[::1] documents
-    cdef readonly long long[:, ::1] found_queries
-    cdef readonly long long[:, ::1] found_others
-    cdef readonly long long[:, ::1] found_lines
+    cdef readonly long long[:, ::1] found_queries, found_others, found_lines
     # What the last call of ``scan`` found, in entries and bytes of its columns.
-    cdef readonly Py_ssize_t n
-    cdef readonly Py_ssize_t n_bytes
-    cdef readonly Py_ssize_t n_queries
-    cdef readonly Py_ssize_t n_others
-    cdef readonly Py_ssize_t n_lines
+    cdef readonly Py_ssize_t n, n_bytes, n_queries, n_others, n_lines
 
     @property
     def has_ranks(self):
@@ -218,8 +206,8 @@ cdef class Scanner:
         return self.n if self.layout.rank >= 0 else 0
 
     def __init__(
-        self, int n_fields, int query, int document, int value, int rank=-1, int other=-1, *,
-        bint tabs=False, bint together=False, long long line=1
+        self, int n_fields, int query, int document, int value, int rank=-1, int other=-1, *, bint tabs=False,
+        bint together=False, long long line=1,
     ):
         self.layout = Layout(n_fields, query, document, value, rank, other, tabs, together)
         self.queries = Names()
@@ -264,9 +252,7 @@ cdef class Scanner:
                 break
         return STATUS[<int>status], at
 
-    cdef Py_ssize_t lines(
-        self, Bytes text, Py_ssize_t at, Py_ssize_t length, Status* status
-    ) noexcept nogil:
+    cdef Py_ssize_t lines(self, Bytes text, Py_ssize_t at, Py_ssize_t length, Status* status) noexcept nogil:
         """Read lines from byte ``at`` on; return where it stopped."""
         cdef Layout layout = self.layout
         cdef Table* queries = &self.queries.table

@@ -6,9 +6,7 @@ and -1.
 An entry is 2 * number + side, with side 0 where the difference is +1 and side 1 where it is -1.
 """
 
-from libc.math cimport fabs
-from libc.math cimport rint
-from libc.math cimport sqrt
+from libc.math cimport fabs, rint, sqrt
 
 from rerank.native.data._prefetch cimport prefetch
 
@@ -30,8 +28,7 @@ cdef struct Line:
 # The index of a set of pairs, both ways: Figure 4's B (stumps by pair) and A (pairs by stump). Stumps are
 # numbered from the one with the most pairs down, so that the sums which change most lie close together.
 cdef struct Index:
-    Py_ssize_t n_pairs
-    Py_ssize_t n_stumps
+    Py_ssize_t n_pairs, n_stumps
     const long long* of_pair  # pair p has the entries stumps[of_pair[p]:of_pair[p + 1]]
     const unsigned int* stumps
     const long long* of_stump  # stump k has the entries pairs[of_stump[k]:of_stump[k + 1]], pairs rising

@@ -44,8 +44,7 @@ cdef class Choices:
 
     cdef long long choice(self, Py_ssize_t i) noexcept nogil:
         """Return the item of list i with the largest score, the first on ties."""
-        cdef long long at
-        cdef long long best = self.offsets[i]
+        cdef long long at, best = self.offsets[i]
         cdef double most = self.start[best] + self.moved[best]
         for at in range(best + 1, self.offsets[i + 1]):
             if self.start[at] + self.moved[at] > most:

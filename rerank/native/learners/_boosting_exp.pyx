@@ -1,16 +1,11 @@
 """Boosting of the exponential loss (Collins & Koo 2005, Figures 3 and 4)."""
 
-from libc.math cimport INFINITY
-from libc.math cimport exp
-from libc.math cimport log
+from libc.math cimport INFINITY, exp, log
 
 import numpy as np
 
 from rerank.native.data._prefetch cimport prefetch
-from rerank.native.learners._boosting cimport Boost
-from rerank.native.learners._boosting cimport Differences
-from rerank.native.learners._boosting cimport State
-from rerank.native.learners._boosting cimport change_weight
+from rerank.native.learners._boosting cimport Boost, Differences, State, change_weight
 
 
 cdef class ExpLoss(Boost):
@@ -65,8 +60,7 @@ cdef class ExpLoss(Boost):
     cdef long long move(self, Py_ssize_t k, double step) noexcept nogil:
         cdef State* s = &self.state
         cdef double[2] steps, shares
-        cdef long long work = 0
-        cdef long long first = s.index.of_stump[k]
+        cdef long long work = 0, first = s.index.of_stump[k]
         cdef long long last = s.index.of_stump[k + 1]
         cdef long long at, ahead
         cdef int line

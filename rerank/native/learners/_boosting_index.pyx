@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport Matrix, Rows
 from rerank.native.learners._boosting cimport Differences
-from rerank.native.models._stumps cimport Cuts
-from rerank.native.models._stumps cimport Stumps
-from rerank.native.models._stumps cimport stumps_of
+from rerank.native.models._stumps cimport Cuts, Stumps, stumps_of
 
 
 cdef struct Room:
@@ -17,9 +14,7 @@ cdef struct Room:
     Py_ssize_t n_winner
 
 
-cdef inline Py_ssize_t differences(
-    const Room* room, Py_ssize_t n_loser, unsigned int* out
-) noexcept nogil:
+cdef inline Py_ssize_t differences(const Room* room, Py_ssize_t n_loser, unsigned int* out) noexcept nogil:
     """OUT out (NULL: none): the entries of a pair whose stumps are in the room. Return how many."""
     cdef Py_ssize_t i = 0, j = 0, n = 0
     cdef int k
@@ -42,7 +37,7 @@ cdef inline Py_ssize_t differences(
 
 cdef void all_differences(
     const Rows* X, const Cuts* cuts, const long long[:, ::1] pairs, Room* room, long long[::1] bounds,
-    unsigned int* out
+    unsigned int* out,
 ) noexcept nogil:
     """Count the entries of each pair in bounds[1:], or fill ``out`` by the bounds."""
     cdef Py_ssize_t p, n

@@ -1,21 +1,12 @@
 """Boosting of the logistic loss: Collins & Koo's Appendix B, and the exact choice of section 4.6."""
 
-from libc.math cimport exp
-from libc.math cimport fabs
-from libc.math cimport log
-from libc.math cimport log1p
-from libc.math cimport sqrt
+from libc.math cimport exp, fabs, log, log1p, sqrt
 
 import numpy as np
 
-from rerank.native.learners._boosting cimport LINE
-from rerank.native.learners._boosting cimport Boost
-from rerank.native.learners._boosting cimport Differences
-from rerank.native.learners._boosting cimport State
-from rerank.native.learners._boosting cimport best_stump
-from rerank.native.learners._boosting cimport change_weight
-from rerank.native.learners._boosting cimport scan_block
-from rerank.native.learners._boosting cimport stepped
+from rerank.native.learners._boosting cimport (
+    LINE, Boost, Differences, State, best_stump, change_weight, scan_block, stepped,
+)
 
 
 cdef class LogLoss(Boost):

@@ -4,8 +4,7 @@ import numpy as np
 
 from libc.math cimport fabs, pow, sqrt
 
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
+from rerank.native.learners._weights cimport Moving, Weights
 
 
 cdef class Link:

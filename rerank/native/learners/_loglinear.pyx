@@ -7,15 +7,10 @@ times P(j) - Q(j), where Q is the target, or with ``marginal`` proportional to t
 
 import numpy as np
 
-from libc.math cimport exp
-from libc.math cimport log
+from libc.math cimport exp, log
 from libc.string cimport memset
 
-from rerank.native.data._matrix cimport Local
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport accumulate
-from rerank.native.data._matrix cimport dots
+from rerank.native.data._matrix cimport Local, Matrix, Rows, accumulate, dots
 
 
 # Scratch of one list: a number of each bundle, and of each bundle with each of its values.
@@ -112,7 +107,7 @@ cdef void weigh_bundles(
 
 cdef void gather_bundles(
     const Rows* X, const Rows* members, const long long* starts, Py_ssize_t i, long long row, Py_ssize_t k,
-    const double* slope, Sums* to, double* gradient
+    const double* slope, Sums* to, double* gradient,
 ) noexcept nogil:
     """INOUT gradient += the sum over the k rows of list i, from ``row`` on, of their slope times the row."""
     cdef const Local* local = &X.local

@@ -16,35 +16,18 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.string cimport memcpy
-from libc.string cimport memset
-from rerank.native.learners._mert_breaks cimport Breaks
-from rerank.native.learners._mert_breaks cimport add_break
-from rerank.native.learners._mert_breaks cimport fill_all_buckets
-from rerank.native.learners._mert_breaks cimport fill_buckets
-from rerank.native.learners._mert_breaks cimport sort_bucket
-from rerank.native.learners._mert_choice cimport Choice
-from rerank.native.learners._mert_choice cimport Penalty
-from rerank.native.learners._mert_choice cimport cannot_beat
-from rerank.native.learners._mert_choice cimport consider
-from rerank.native.learners._mert_choice cimport floor_of
-from rerank.native.learners._mert_choice cimport most_of
-from rerank.native.learners._mert_choice cimport surely_below
-from rerank.native.learners._mert_choice cimport wide
-from rerank.native.learners._mert_choice cimport within
-from rerank.native.learners._mert_envelope cimport Line
-from rerank.native.learners._mert_envelope cimport envelope
-from rerank.native.learners._mert_envelope cimport order_t
-from rerank.native.learners._mert_envelope cimport slope_t
-from rerank.native.learners._statistics cimport Statistics
-from rerank.native.learners._statistics cimport Table
-from rerank.native.learners._statistics cimport difference
+from libc.string cimport memcpy, memset
+from rerank.native.learners._mert_breaks cimport (
+    Breaks, add_break, fill_all_buckets, fill_buckets, sort_bucket,
+)
+from rerank.native.learners._mert_choice cimport (
+    Choice, Penalty, cannot_beat, consider, floor_of, most_of, surely_below, wide, within,
+)
+from rerank.native.learners._mert_envelope cimport Line, envelope, order_t, slope_t
+from rerank.native.learners._statistics cimport Statistics, Table, difference
 from rerank.native.data._prefetch cimport prefetch
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
-from rerank.native.data._sums cimport BLEU
-from rerank.native.data._sums cimport score_of
+from rerank.native.data._sort cimport BUCKETS, argsort, word
+from rerank.native.data._sums cimport BLEU, score_of
 
 _LINE = np.dtype([("since", "f8"), ("slope", "f8"), ("score", "f8"), ("item", "i4")], align=True)
 
@@ -60,10 +43,8 @@ cdef enum:
 
 # What a walk along the line knows at one place.
 cdef struct Walk:
-    int better
-    int kind
-    double a
-    double b
+    int better, kind
+    double a, b
     double lower  # the last breakpoint
     double floor  # see floor_of
     double* sums  # above it
@@ -131,14 +112,8 @@ cdef class LineSearch:
         breaks.size, breaks.begin = &buckets[0, 0], &buckets[1, 0]
 
     def gather(
-        self,
-        const int[::1] lists,
-        const order_t[::1] order,
-        const slope_t[::1] slopes,
-        const double[::1] scores,
-        const int[::1] chosen,
-        const double[::1] sums,
-        double unit,
+        self, const int[::1] lists, const order_t[::1] order, const slope_t[::1] slopes,
+        const double[::1] scores, const int[::1] chosen, const double[::1] sums, double unit,
     ):
         """Find the breakpoints of a direction; `best` or `intervals` then evaluate them.
 

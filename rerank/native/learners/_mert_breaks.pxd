@@ -1,8 +1,7 @@
 """The breakpoints of a line search, in buckets by gamma."""
 
 from libc.math cimport fabs
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
+from rerank.native.data._sort cimport argsort, word
 
 
 cdef struct Breaks:
@@ -72,8 +71,7 @@ cdef inline void fill_all_buckets(Breaks* breaks) noexcept nogil:
 cdef inline void sort_bucket(Breaks* breaks, int bucket) noexcept nogil:
     """Sort the breakpoints of a bucket by gamma; equal ones stay in the order of their lists."""
     cdef int* rank = breaks.rank + breaks.begin[bucket]
-    cdef int n = breaks.size[bucket]
-    cdef int i
+    cdef int n = breaks.size[bucket], i
     for i in range(n):
         breaks.key[i] = breaks.gamma[rank[i]]
         breaks.moved[i] = rank[i]

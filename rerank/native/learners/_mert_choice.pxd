@@ -1,14 +1,7 @@
 """The choice of the best interval of a line search, and the cost of its point."""
 
-from libc.math cimport INFINITY
-from libc.math cimport fabs
-from libc.math cimport sqrt
-from rerank.native.data._sums cimport ADD
-from rerank.native.data._sums cimport BLEU
-from rerank.native.data._sums cimport CHRF
-from rerank.native.data._sums cimport ORDERS
-from rerank.native.data._sums cimport RATIO
-from rerank.native.data._sums cimport score_of
+from libc.math cimport INFINITY, fabs, sqrt
+from rerank.native.data._sums cimport ADD, BLEU, CHRF, ORDERS, RATIO, score_of
 
 
 cdef inline double slack() noexcept nogil:
@@ -17,9 +10,7 @@ cdef inline double slack() noexcept nogil:
 
 
 cdef struct Choice:
-    double objective
-    double lower
-    double upper
+    double objective, lower, upper
 
 
 # The penalty of a point of the line: strength * |u - u0|^2 of unit vectors u and u0.
@@ -98,7 +89,7 @@ cdef inline double floor_of(double objective) noexcept nogil:
 
 cdef inline double most_of(
     int kind, int better, double a, double b, double floor, const double* low, const double* high,
-    double* mixed
+    double* mixed,
 ) noexcept nogil:
     """Return a bound of the objective of all sums between low and high (k), infinite if there is none.
 

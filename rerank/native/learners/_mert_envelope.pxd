@@ -14,9 +14,7 @@ ctypedef fused slope_t:
 
 # An item's line, and the gamma from which it is the highest.
 cdef struct Line:
-    double since
-    double slope
-    double score
+    double since, slope, score
     int item
 
 

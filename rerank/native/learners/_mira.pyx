@@ -7,16 +7,9 @@ less is worth about 1 in any list. With kind VALUES the worth is given. NaN excl
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Difference
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Step
-from rerank.native.data._matrix cimport dots
-from rerank.native.data._matrix cimport subtract
+from rerank.native.data._matrix cimport Difference, Matrix, Rows, Step, dots, subtract
 from rerank.native.data._sums cimport score_of
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
-from rerank.native.learners._weights cimport seen_by
+from rerank.native.learners._weights cimport Moving, Weights, seen_by
 
 cdef enum:  # a kind beside those of _sums
     VALUES = -1
@@ -114,8 +107,7 @@ cdef inline double step_size(double loss, double norm, double c) noexcept nogil:
 
 cdef inline double norm_and_loss(const Step* step, const double* w, double* loss) noexcept nogil:
     """Return the squared norm of a step; INOUT loss: less its product with w."""
-    cdef double norm = 0.0
-    cdef double left = loss[0]
+    cdef double norm = 0.0, left = loss[0]
     cdef Py_ssize_t i
     if step.all:
         for i in range(step.size):

@@ -2,13 +2,9 @@
 
 from libc.math cimport fabs
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport add
-from rerank.native.data._matrix cimport dot
+from rerank.native.data._matrix cimport Matrix, Rows, add, dot
 from rerank.native.data._rows cimport real
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
+from rerank.native.learners._weights cimport Moving, Weights
 
 
 cdef inline long long move_thresholds(
@@ -54,8 +50,7 @@ def prank(
     cdef Moving* to = &moving
     cdef Moving moving_b = thresholds.moving
     cdef Moving* b = &moving_b
-    cdef Py_ssize_t n_thresholds = thresholds.values.shape[0]
-    cdef Py_ssize_t v
+    cdef Py_ssize_t n_thresholds = thresholds.values.shape[0], v
     cdef long long row
     cdef double u
     cdef long long before, updates = 0, loss = 0
@@ -113,9 +108,7 @@ def uneven(
     return updates, wrong
 
 
-cdef inline void measure(
-    const real* x, Py_ssize_t n, double* squares, double* magnitudes
-) noexcept nogil:
+cdef inline void measure(const real* x, Py_ssize_t n, double* squares, double* magnitudes) noexcept nogil:
     """INOUT squares and magnitudes += those of n values."""
     cdef Py_ssize_t m
     cdef double value

@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Difference
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Step
-from rerank.native.data._matrix cimport subtract
+from rerank.native.data._matrix cimport Difference, Matrix, Rows, Step, subtract
 from rerank.native.learners._ranges cimport Ranges
 from rerank.native.learners._violations cimport ListPairs
 
@@ -69,9 +65,7 @@ cdef double norms_of_list(
     return total
 
 
-def sum_of_squared_norms(
-    Matrix matrix, ListPairs pairs, const long long[::1] losses, Difference difference
-):
+def sum_of_squared_norms(Matrix matrix, ListPairs pairs, const long long[::1] losses, Difference difference):
     """Return the sum over the pairs of all lists of |x of the better item - x of the worse one|^2.
 
     IN matrix, pairs; losses (n_items), in how many pairs an item is the worse one; difference: scratch.

@@ -5,24 +5,11 @@ Both test a pair by z[j] <= z[l] + c * tau with z = score - tau * h.
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Change
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Sum
-from rerank.native.data._matrix cimport add_difference
-from rerank.native.data._matrix cimport apply
-from rerank.native.data._matrix cimport dot
-from rerank.native.data._matrix cimport dots
-from rerank.native.data._matrix cimport gather
+from rerank.native.data._matrix cimport Change, Matrix, Rows, Sum, add_difference, apply, dot, dots, gather
 from rerank.native.data._sort cimport word
-from rerank.native.learners._ranges cimport Ranges
-from rerank.native.learners._ranges cimport Room
-from rerank.native.learners._violations cimport ListPairs
-from rerank.native.learners._violations cimport count
-from rerank.native.learners._violations cimport violations
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
-from rerank.native.learners._weights cimport seen_by
+from rerank.native.learners._ranges cimport Ranges, Room
+from rerank.native.learners._violations cimport ListPairs, count, violations
+from rerank.native.learners._weights cimport Moving, Weights, seen_by
 
 
 cdef class Dimension:

@@ -4,22 +4,11 @@ import numpy as np
 
 from libc.math cimport fabs
 
-from rerank.native.data._matrix cimport Change
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Sum
-from rerank.native.data._matrix cimport apply
-from rerank.native.data._matrix cimport dots
-from rerank.native.data._matrix cimport gather
+from rerank.native.data._matrix cimport Change, Matrix, Rows, Sum, apply, dots, gather
 from rerank.native.data._sort cimport argsort
-from rerank.native.learners._link cimport Link
-from rerank.native.learners._link cimport move_linked
-from rerank.native.learners._ranking_argmax cimport RankingProblem
-from rerank.native.learners._ranking_argmax cimport RankingRoom
-from rerank.native.learners._ranking_argmax cimport ranking_argmax
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
-from rerank.native.learners._weights cimport seen_by
+from rerank.native.learners._link cimport Link, move_linked
+from rerank.native.learners._ranking_argmax cimport RankingProblem, RankingRoom, ranking_argmax
+from rerank.native.learners._weights cimport Moving, Weights, seen_by
 
 cdef double LARGEST = 1e299  # of scores: the argmax adds some of them
 
@@ -59,15 +48,13 @@ cdef class GainLists:
 
 
 cdef struct Listed:  # one list; see GainLists
-    int k
-    int depth
+    int k, depth
     bint fixed
     const double* gains
     const int* places
     const double* discounts
     const double* f
-    double gain_scale
-    double f_scale
+    double gain_scale, f_scale
     double* t  # scores
     double* u  # the update of each item
     int* order  # the item at each place of the prediction

@@ -4,17 +4,10 @@ import numpy as np
 
 from libc.math cimport fabs
 
-from rerank.native.data._matrix cimport DENSE
-from rerank.native.data._matrix cimport MIXED
-from rerank.native.data._matrix cimport SINGLE
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport add
-from rerank.native.learners._link cimport Link
-from rerank.native.learners._link cimport move_linked
+from rerank.native.data._matrix cimport DENSE, MIXED, SINGLE, Matrix, Rows, add
+from rerank.native.learners._link cimport Link, move_linked
 from rerank.native.learners._predtron_tasks cimport Task
-from rerank.native.learners._weights cimport Moving
-from rerank.native.learners._weights cimport Weights
+from rerank.native.learners._weights cimport Moving, Weights
 
 cdef double LARGEST = 1e299  # of scores: tasks add some of them
 
@@ -126,9 +119,7 @@ cdef inline bint find_scores(
     return fine
 
 
-cdef inline void move(
-    Task task, double value, double t, double* row, double* drift
-) noexcept nogil:
+cdef inline void move(Task task, double value, double t, double* row, double* drift) noexcept nogil:
     """INOUT row (d) += value * the change of the task; drift: see Moving."""
     cdef Py_ssize_t j
     cdef double step

@@ -92,9 +92,7 @@ def ascend(
     Return the number of steps, and the first pair with a negative curvature, -1 if no pair has one.
     """
     cdef Py_ssize_t sweep, p, k, i
-    cdef Py_ssize_t n = better.shape[0]
-    cdef Py_ssize_t m = gram.shape[0]
-    cdef Py_ssize_t bad = -1
+    cdef Py_ssize_t n = better.shape[0], m = gram.shape[0], bad = -1
     cdef long long steps = 0
     cdef int a, b
     cdef double slope, bend, scale, to, by, largest
@@ -138,9 +136,7 @@ def ascend(
     return steps, bad
 
 
-def advance(
-    const double[:, ::1] rows, const long long[::1] slots, const double[::1] change, double[::1] f
-):
+def advance(const double[:, ::1] rows, const long long[::1] slots, const double[::1] change, double[::1] f):
     """Move the scores of all items.
 
     IN rows (any, n_items) of the kernel; slots (m), the row of each item that changed; change (m), of its

@@ -4,16 +4,9 @@ Pair p is the items better[p] and worse[p] with weight[p]. Slopes are kept by it
 feature rows is stored.
 """
 
-from libc.math cimport exp
-from libc.math cimport log1p
+from libc.math cimport exp, log1p
 
-from rerank.native.data._matrix cimport DENSE
-from rerank.native.data._matrix cimport SINGLE
-from rerank.native.data._matrix cimport Difference
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport Step
-from rerank.native.data._matrix cimport subtract
+from rerank.native.data._matrix cimport DENSE, SINGLE, Difference, Matrix, Rows, Step, subtract
 from rerank.native.data._rows cimport real
 
 

@@ -10,8 +10,7 @@ cdef struct Ranges:
     const int* start
     const int* stop
     const double* h
-    double c
-    double tau
+    double c, tau
     bint even  # h is 0
     bint fast  # by sweeping, otherwise pair by pair
     bint top  # only the worst violated pair counts

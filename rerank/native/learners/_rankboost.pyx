@@ -7,11 +7,7 @@ is exp(w + F(worse) - F(better)), with the log weight w of its list.
 
 import numpy as np
 
-from libc.math cimport INFINITY
-from libc.math cimport exp
-from libc.math cimport fabs
-from libc.math cimport log
-from libc.math cimport log1p
+from libc.math cimport INFINITY, exp, fabs, log, log1p
 
 # Scores of a list within this range give exponentials and sums of products that neither overflow nor vanish;
 # wider lists are summed as logarithms.
@@ -173,9 +169,7 @@ cdef class RangePairs:
     cdef double[::1] scale  # of each list, the logarithm
     cdef char[::1] wide
 
-    def __init__(
-        self, const long long[::1] offsets, const int[:, ::1] ranges, const double[::1] log_weights
-    ):
+    def __init__(self, const long long[::1] offsets, const int[:, ::1] ranges, const double[::1] log_weights):
         cdef Py_ssize_t n = ranges.shape[1]
         self.offsets, self.ranges, self.log_weights = offsets, ranges, log_weights
         self.scores = np.zeros(n)
@@ -205,8 +199,7 @@ cdef class RangePairs:
 
     def potentials(self, double[::1] out):
         """OUT out (n_items). Return the logarithm of the sum of all weights; see ``ExplicitPairs``."""
-        cdef Py_ssize_t n_lists = self.offsets.shape[0] - 1
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n_lists = self.offsets.shape[0] - 1, i
         cdef int j
         cdef double total = -INFINITY, factor
         cdef List part
@@ -259,8 +252,7 @@ cdef struct Groups:
 
 # The best of weak rankers: the largest gain, and the first one in the order of ties that has it.
 cdef struct Best:
-    double gain
-    double tie
+    double gain, tie
     double value  # the gain of the chosen one, with its sign
     Py_ssize_t column  # -1: none is chosen yet
     long long group
@@ -388,9 +380,7 @@ cdef inline void offer(
         best.missing = missing
 
 
-cdef void offer_column(
-    const Groups* rankers, const Column* column, bint both, Best* best
-) noexcept nogil:
+cdef void offer_column(const Groups* rankers, const Column* column, bint both, Best* best) noexcept nogil:
     """INOUT best: offer the weak rankers of a feature in the order of ties."""
     cdef Py_ssize_t c = column.number
     cdef double total
@@ -425,8 +415,7 @@ cdef class Search:
 
     def __init__(
         self, const long long[::1] groups, const long long[::1] rest, const long long[::1] bounds,
-        const int[::1] items, const double[::1] at, const unsigned char[::1] missing,
-        Py_ssize_t n, raw=None,
+        const int[::1] items, const double[::1] at, const unsigned char[::1] missing, Py_ssize_t n, raw=None,
     ):
         cdef const long long[::1] raw_bounds
         cdef const int[::1] raw_items
@@ -452,8 +441,7 @@ cdef class Search:
 
     cdef void raise_bounds(self, const double[::1] potential, bint both) noexcept nogil:
         """INOUT gains, last: what the gains are at most with these potentials."""
-        cdef Py_ssize_t n = self.last.shape[0]
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n = self.last.shape[0], i
         cdef double change, rise = 0.0, fall = 0.0
         for i in range(n):
             change = potential[i] - self.last[i]

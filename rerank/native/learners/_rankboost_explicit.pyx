@@ -4,8 +4,8 @@ from libc.math cimport exp
 
 
 def advance(
-    const int[:, ::1] pairs, const double[::1] h, double step, const double[:, ::1] costs,
-    double[::1] logs, double[::1] shares, double reference, double[:, ::1] sums,
+    const int[:, ::1] pairs, const double[::1] h, double step, const double[:, ::1] costs, double[::1] logs,
+    double[::1] shares, double reference, double[:, ::1] sums,
 ):
     """Multiply the weights of pairs for one weak ranker. Return their sum, with the factor exp(-reference).
 
@@ -14,8 +14,7 @@ def advance(
     exponentials of logs - reference: only those of pairs with different h are computed. OUT sums
     (2, n_items): of the pairs that an item must win, and must lose.
     """
-    cdef Py_ssize_t n = pairs.shape[1]
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n = pairs.shape[1], i
     cdef const int* better = &pairs[0, 0]
     cdef const int* worse = &pairs[1, 0]
     cdef const double* right = NULL

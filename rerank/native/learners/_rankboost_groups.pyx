@@ -10,8 +10,7 @@ def groups_of(
     IN values; their ``order``, rising with NaN last; at (m), rising. Values after the first n are left out.
     INOUT sizes (m + 2): 0, then of the groups.
     """
-    cdef Py_ssize_t n = group.shape[0]
-    cdef Py_ssize_t m = at.shape[0]
+    cdef Py_ssize_t n = group.shape[0], m = at.shape[0]
     cdef Py_ssize_t passed = 0, k
     cdef long long i
     cdef double value

@@ -1,7 +1,7 @@
 """The ranking of a list at which loss minus margin is largest; see ``_ranking_argmax.pyx``."""
 
 from rerank.native.data._sort cimport word
-from rerank.native.learners._ranking_paths cimport Ranks
+from rerank.native.similarity._assignment_paths cimport Ranks
 
 
 cdef struct RankingProblem:

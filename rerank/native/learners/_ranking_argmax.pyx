@@ -10,8 +10,8 @@ A ranking in which no two neighbours should be exchanged is found first, from th
 Its neighbours bound the differences of potentials, and the middle of the bounds is taken
 (``set_potentials``). Mostly cost - v of nearly all items is then least at their own positions, which proves
 them right (``free_rows``). The others get their positions by shortest augmenting paths
-(``_ranking_paths.pxd``). Costs are computed when they are needed, so that a list needs memory for its length
-and not for its square.
+(``_assignment_paths.pxd``). Costs are computed when they are needed, so that a list needs memory for its
+length and not for its square.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -19,7 +19,7 @@ from libc.math cimport INFINITY, fabs
 import numpy as np
 
 from rerank.native.data._sort cimport BUCKETS, argsort, word
-from rerank.native.learners._ranking_paths cimport Ranks, augment, cost, least_cost
+from rerank.native.similarity._assignment_paths cimport Ranks, augment, cost
 
 cdef double LARGEST = 1e300  # of scores and gains
 
@@ -51,10 +51,10 @@ cdef class RankingRoom:
         self.ranks.by_score = &whole[1, 0]
         self.ranks.grade_start = &whole[2, 0]
         self.ranks.head = &whole[3, 0]
-        self.ranks.row_at = &whole[4, 0]
-        self.ranks.position_of = &whole[5, 0]
+        self.ranks.row_of = &whole[4, 0]
+        self.ranks.column_of = &whole[5, 0]
         self.ranks.free_rows = &whole[6, 0]
-        self.ranks.done = &whole[7, 0]
+        self.ranks.columns = &whole[7, 0]
 
 
 cdef bint in_range(const RankingProblem* p) noexcept nogil:
@@ -93,7 +93,7 @@ cdef void sort_items(const RankingProblem* p, RankingRoom room) noexcept nogil:
 
 
 cdef void order_rows(Ranks* r) noexcept nogil:
-    """OUT r.row_at: a ranking in which no two neighbours should be exchanged.
+    """OUT r.row_of: a ranking in which no two neighbours should be exchanged.
 
     From the bottom up, a position gets the last row of that grade which gains least if it moves one up.
     """
@@ -113,7 +113,7 @@ cdef void order_rows(Ranks* r) noexcept nogil:
                 if key < least or chosen < 0:
                     least = key
                     chosen = grade
-        r.row_at[at] = r.head[chosen]
+        r.row_of[at] = r.head[chosen]
         r.head[chosen] -= 1
 
 
@@ -123,8 +123,8 @@ cdef void set_potentials(Ranks* r) noexcept nogil:
     cdef double gains, scores
     r.v[0] = 0.0
     for at in range(r.m - 1):
-        gains = 0.5 * (r.gain[r.row_at[at]] + r.gain[r.row_at[at + 1]])
-        scores = 0.5 * r.score[r.row_at[at]] + 0.5 * r.score[r.row_at[at + 1]]
+        gains = 0.5 * (r.gain[r.row_of[at]] + r.gain[r.row_of[at + 1]])
+        scores = 0.5 * r.score[r.row_of[at]] + 0.5 * r.score[r.row_of[at + 1]]
         r.v[at + 1] = r.v[at] + (
             gains * (r.discounts[at + 1] - r.discounts[at]) - scores * (r.f[at + 1] - r.f[at])
         )
@@ -133,7 +133,7 @@ cdef void set_potentials(Ranks* r) noexcept nogil:
 cdef int envelope(Ranks* r, double gain) noexcept nogil:
     """Return the number of positions at which cost - v of a grade is least for some score.
 
-    For each position cost - v is a line of the score, and the slopes rise with positions. OUT r.done: the
+    For each position cost - v is a line of the score, and the slopes rise with positions. OUT r.columns: the
     positions by falling score; r.distance: the lines at 0.
     """
     cdef int n = 0, at, last, before
@@ -141,16 +141,37 @@ cdef int envelope(Ranks* r, double gain) noexcept nogil:
     for at in range(r.m):
         line[at] = gain * r.discounts[at] - r.v[at]
         while n > 1:
-            last = r.done[n - 1]
-            before = r.done[n - 2]
+            last = r.columns[n - 1]
+            before = r.columns[n - 2]
             if (line[before] - line[last]) * (r.f[last] - r.f[at]) > (line[last] - line[at]) * (
                 r.f[before] - r.f[last]
             ):
                 break
             n -= 1
-        r.done[n] = at
+        r.columns[n] = at
         n += 1
     return n
+
+
+cdef inline double least_cost(Ranks* r, int row) noexcept nogil:
+    """Return the least cost - v of a row."""
+    cdef double[4] least
+    cdef double h, gain = r.gain[row], score = r.score[row]
+    cdef int at = 0, k
+    for k in range(4):
+        least[k] = INFINITY
+    while at + 4 <= r.m:
+        for k in range(4):
+            h = gain * r.discounts[at + k] - score * r.f[at + k] - r.v[at + k]
+            least[k] = h if h < least[k] else least[k]
+        at += 4
+    while at < r.m:
+        h = gain * r.discounts[at] - score * r.f[at] - r.v[at]
+        least[0] = h if h < least[0] else least[0]
+        at += 1
+    for k in range(1, 4):
+        least[0] = least[k] if least[k] < least[0] else least[0]
+    return least[0]
 
 
 cdef void free_rows(Ranks* r) noexcept nogil:
@@ -163,7 +184,7 @@ cdef void free_rows(Ranks* r) noexcept nogil:
         least += fabs(r.score[row]) * max(fabs(r.f[0]), fabs(r.f[r.m - 1]))
         rounding = max(rounding, least * 1e-15)
     for at in range(r.m):
-        r.position_of[r.row_at[at]] = at
+        r.column_of[r.row_of[at]] = at
     r.n_free = 0
     for grade in range(r.n_grades):
         few = r.grade_start[grade + 1] - r.grade_start[grade] <= FEW
@@ -174,32 +195,32 @@ cdef void free_rows(Ranks* r) noexcept nogil:
             if few:
                 least = least_cost(r, row)
             else:
-                least = r.distance[r.done[here]] - r.score[row] * r.f[r.done[here]]
+                least = r.distance[r.columns[here]] - r.score[row] * r.f[r.columns[here]]
                 while here + 1 < n:
-                    at = r.done[here + 1]
+                    at = r.columns[here + 1]
                     next_least = r.distance[at] - r.score[row] * r.f[at]
                     if next_least > least:
                         break
                     least = next_least
                     here += 1
-            at = r.position_of[row]
+            at = r.column_of[row]
             if cost(r, row, at) - r.v[at] > least + rounding:
                 r.free_rows[r.n_free] = row
                 r.n_free += 1
-                r.row_at[at] = -1
-                r.position_of[row] = -1
+                r.row_of[at] = -1
+                r.column_of[row] = -1
 
 
 cdef void fill_positions(const RankingProblem* p, const Ranks* r) noexcept nogil:
     """OUT p.item_at, p.position_of: the items of each grade in order at the positions of its rows."""
-    cdef int* grade_of = r.position_of
+    cdef int* grade_of = r.column_of
     cdef int grade, at, row
     for grade in range(r.n_grades):
         r.head[grade] = r.grade_start[grade]
         for row in range(r.grade_start[grade], r.grade_start[grade + 1]):
             grade_of[row] = grade
     for at in range(p.m):
-        grade = grade_of[r.row_at[at]]
+        grade = grade_of[r.row_of[at]]
         row = r.head[grade]
         r.head[grade] += 1
         p.item_at[at] = r.item_of[row]
@@ -229,13 +250,8 @@ cdef bint ranking_argmax(const RankingProblem* p, RankingRoom room) noexcept nog
 
 
 def argmax(
-    const long long[::1] offsets,
-    const double[::1] scores,
-    const double[::1] gains,
-    const double[:, ::1] by_position,
-    const double[:, ::1] scales,
-    int[::1] position_of,
-    int[::1] item_at,
+    const long long[::1] offsets, const double[::1] scores, const double[::1] gains,
+    const double[:, ::1] by_position, const double[:, ::1] scales, int[::1] position_of, int[::1] item_at,
 ):
     """Rank each list for the largest loss minus margin; return the first list out of range, or -1.
 

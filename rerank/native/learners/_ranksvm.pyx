@@ -19,13 +19,8 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport accumulate
-from rerank.native.data._matrix cimport dots
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
+from rerank.native.data._matrix cimport Matrix, Rows, accumulate, dots
+from rerank.native.data._sort cimport BUCKETS, argsort, word
 
 
 cdef struct Item:
@@ -35,12 +30,10 @@ cdef struct Item:
 
 # What a merge adds to: slopes and sums of both margins, or products with the curvature.
 cdef struct Work:
-    double high
-    double low
+    double high, low
     double* slope_high
     double* slope_low
-    double sum_high
-    double sum_low
+    double sum_high, sum_low
     const double* values  # rows of ``width`` numbers of each item
     double* products
     double* window

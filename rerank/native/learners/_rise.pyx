@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
+from rerank.native.data._sort cimport BUCKETS, argsort, word
 
 ctypedef fused order_t:
     unsigned char
@@ -13,7 +11,7 @@ ctypedef fused order_t:
 
 
 cdef inline int put_by_slope(
-    const double* values, int k, order_t* order, double* slopes, int* rank, word* words, int* counts,
+    const double* values, int k, order_t* order, double* slopes, int* rank, word* words, int* counts
 ) noexcept nogil:
     """OUT order and slopes of a list by rising value. Return k, or 0 if all values are equal."""
     cdef int i
@@ -31,8 +29,8 @@ cdef inline int put_by_slope(
 
 def rise(
     const int[::1] items, const double[::1] values, const unsigned char[::1] live,
-    const long long[::1] offsets, const int[::1] list_of,
-    int[::1] lists, order_t[::1] order, double[::1] slopes,
+    const long long[::1] offsets, const int[::1] list_of, int[::1] lists, order_t[::1] order,
+    double[::1] slopes,
 ):
     """Sort a column of values within lists, those that are live and whose values differ.
 

@@ -6,8 +6,7 @@ are added in the order of the lists.
 
 import numpy as np
 
-from libc.math cimport fabs
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 
 ctypedef fused order_t:
     unsigned char
@@ -121,12 +120,8 @@ cdef void add_up(
 
 
 def choose(
-    Statistics statistics,
-    const int[::1] lists,
-    const long long[::1] offsets,
-    const double[::1] scores,
-    int[::1] chosen,
-    double[::1] sums,
+    Statistics statistics, const int[::1] lists, const long long[::1] offsets, const double[::1] scores,
+    int[::1] chosen, double[::1] sums,
 ):
     """Choose the item of each list with the largest score, on ties the first, and sum their statistics.
 
@@ -149,15 +144,8 @@ def choose(
 
 
 def advance(
-    Statistics statistics,
-    const int[::1] lists,
-    const long long[::1] offsets,
-    const int[::1] rising,
-    const order_t[::1] order,
-    const slope_t[::1] slopes,
-    double gamma,
-    double[::1] scores,
-    int[::1] chosen,
+    Statistics statistics, const int[::1] lists, const long long[::1] offsets, const int[::1] rising,
+    const order_t[::1] order, const slope_t[::1] slopes, double gamma, double[::1] scores, int[::1] chosen,
     double[::1] sums,
 ):
     """Raise the scores of the lists ``rising`` by gamma times their slopes; choose and sum like ``choose``.

@@ -1,7 +1,6 @@
 """The one violated pair of a list that is worst under the current scores, in O(k)."""
 
-from rerank.native.learners._ranges cimport Ranges
-from rerank.native.learners._ranges cimport Room
+from rerank.native.learners._ranges cimport Ranges, Room
 
 
 cdef inline int highest(const double* z, int first, int last) noexcept nogil:

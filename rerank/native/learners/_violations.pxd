@@ -1,7 +1,6 @@
 """The pairs of lists and which of them are violated, for the kernels of every learner that counts them."""
 
-from rerank.native.learners._ranges cimport Ranges
-from rerank.native.learners._ranges cimport Room
+from rerank.native.learners._ranges cimport Ranges, Room
 
 ctypedef long long count
 

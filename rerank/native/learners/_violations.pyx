@@ -10,16 +10,9 @@ items below, m and G are the same of those above: u = n * (h + c) - H - (G + m *
 
 from libc.string cimport memset
 
-from rerank.native.data._fenwick cimport Sums
-from rerank.native.data._fenwick cimport count_add
-from rerank.native.data._fenwick cimport count_sum
-from rerank.native.data._fenwick cimport tree_add
-from rerank.native.data._fenwick cimport tree_sum
-from rerank.native.data._sort cimport BUCKETS
-from rerank.native.data._sort cimport argsort
-from rerank.native.data._sort cimport word
-from rerank.native.learners._ranges cimport Ranges
-from rerank.native.learners._ranges cimport Room
+from rerank.native.data._fenwick cimport Node, Sums, tree_add, tree_sum
+from rerank.native.data._sort cimport BUCKETS, argsort, word
+from rerank.native.learners._ranges cimport Ranges, Room
 from rerank.native.learners._top_rival cimport top_rival
 
 import numpy as np
@@ -177,18 +170,14 @@ cdef inline double pairs_of_item(double zj, const double* reach, double* below, 
     return total0 + total1
 
 
-cdef inline void add_if_reached(
-    double z, double h, const double* reach, double* sums, int n
-) noexcept nogil:
+cdef inline void add_if_reached(double z, double h, const double* reach, double* sums, int n) noexcept nogil:
     """OUT sums[i] += h if z <= reach[i], for i < n."""
     cdef int i
     for i in range(n):
         sums[i] += h if z <= reach[i] else 0.0
 
 
-cdef inline void add_if_reaching(
-    double reach, double h, const double* z, double* sums, int n
-) noexcept nogil:
+cdef inline void add_if_reaching(double reach, double h, const double* z, double* sums, int n) noexcept nogil:
     """OUT sums[i] += h if z[i] <= reach, for i < n."""
     cdef int i
     for i in range(n):
@@ -286,81 +275,56 @@ cdef void sweep_runs(const Ranges* p, Room* r) noexcept nogil:
         first = last
 
 
-cdef void sweep_tree(const Ranges* p, Room* r) noexcept nogil:
-    """OUT counts and sums by two sweeps over the ranks with a Fenwick tree over the places."""
+cdef void sweep_tree(const Ranges* p, Room* r, Node* tree) noexcept nogil:
+    """OUT counts and sums by two sweeps over the ranks with a Fenwick tree over the places.
+
+    Even margins need only counts.
+    """
     cdef const int* start = p.start
     cdef const int* stop = p.stop
     cdef const double* h = p.h
     cdef int k = p.k
-    cdef Sums* tree = r.tree
-    cdef Sums inside, upto
+    cdef Node upto
+    cdef double inside = 0.0
     cdef int j, l, low = k, high = k
     # Above: from the last item up, ranges move up with the items; the tree holds their bounds.
-    memset(tree, 0, (k + 1) * sizeof(Sums))
-    inside.n = 0.0
-    inside.h = 0.0
+    memset(tree, 0, (k + 1) * sizeof(Node))
     for j in range(k - 1, -1, -1):
         while low > start[j]:
             low -= 1
-            tree_add(tree, k, r.bound[low], 1.0, h[low])
-            inside.n += 1.0
-            inside.h += h[low]
+            tree_add(tree, k, r.bound[low], 1, h[low])
+            if Node is Sums:
+                inside += h[low]
         while high > stop[j]:
             high -= 1
-            tree_add(tree, k, r.bound[high], -1.0, -h[high])
-            inside.n -= 1.0
-            inside.h -= h[high]
+            tree_add(tree, k, r.bound[high], -1, -h[high])
+            if Node is Sums:
+                inside -= h[high]
         if low < high:
             upto = tree_sum(tree, r.place[j])
-            r.above_n[j] = inside.n - upto.n
-            r.above_h[j] = inside.h - upto.h
+            if Node is Sums:
+                r.above_n[j] = high - low - upto.n
+                r.above_h[j] = inside - upto.h
+            else:
+                r.above_n[j] = high - low - upto
     # Below: item l is in the ranges of the items from `low` (those whose stop is beyond l) to
     # `high` (those whose start is not beyond it); the tree holds their places.
-    memset(tree, 0, (k + 1) * sizeof(Sums))
-    low = 0
-    high = 0
+    memset(tree, 0, (k + 1) * sizeof(Node))
+    low = high = 0
     for l in range(k):
         while high < k and start[high] <= l:
-            tree_add(tree, k, r.place[high] + 1, 1.0, h[high])
+            tree_add(tree, k, r.place[high] + 1, 1, h[high])
             high += 1
         while low < high and stop[low] <= l:
-            tree_add(tree, k, r.place[low] + 1, -1.0, -h[low])
+            tree_add(tree, k, r.place[low] + 1, -1, -h[low])
             low += 1
         if low < high:
             upto = tree_sum(tree, r.bound[l])
-            r.below_n[l] = upto.n
-            r.below_h[l] = upto.h
-
-
-cdef void sweep_counts(const Ranges* p, Room* r) noexcept nogil:
-    """Do what sweep_tree does for even margins, which need only counts."""
-    cdef const int* start = p.start
-    cdef const int* stop = p.stop
-    cdef int k = p.k
-    cdef int* tree = <int*> r.tree
-    cdef int j, l, low = k, high = k
-    memset(tree, 0, (k + 1) * sizeof(int))
-    for j in range(k - 1, -1, -1):
-        while low > start[j]:
-            low -= 1
-            count_add(tree, k, r.bound[low], 1)
-        while high > stop[j]:
-            high -= 1
-            count_add(tree, k, r.bound[high], -1)
-        if low < high:
-            r.above_n[j] = high - low - count_sum(tree, r.place[j])
-    memset(tree, 0, (k + 1) * sizeof(int))
-    low = 0
-    high = 0
-    for l in range(k):
-        while high < k and start[high] <= l:
-            count_add(tree, k, r.place[high] + 1, 1)
-            high += 1
-        while low < high and stop[low] <= l:
-            count_add(tree, k, r.place[low] + 1, -1)
-            low += 1
-        if low < high:
-            r.below_n[l] = count_sum(tree, r.bound[l])
+            if Node is Sums:
+                r.below_n[l] = upto.n
+                r.below_h[l] = upto.h
+            else:
+                r.below_n[l] = upto
 
 
 cdef count sweep(const Ranges* p, Room* r) noexcept nogil:
@@ -373,9 +337,9 @@ cdef count sweep(const Ranges* p, Room* r) noexcept nogil:
     if runs <= MAX_RUNS:
         sweep_runs(p, r)
     elif p.even:
-        sweep_counts(p, r)
+        sweep_tree(p, r, <int*> r.tree)
     else:
-        sweep_tree(p, r)
+        sweep_tree(p, r, r.tree)
     return combine(p, r)
 
 

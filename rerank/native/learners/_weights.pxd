@@ -12,8 +12,7 @@ cdef struct Moving:
 
 
 cdef class Weights:
-    cdef readonly object values
-    cdef readonly object drift
+    cdef readonly object values, drift
     cdef Moving moving
     cdef double* near  # scratch: those of one list
     cdef object held

@@ -5,12 +5,8 @@ from rerank.native.data._sums cimport BLEU_WIDTH, bleu_of
 
 
 def climb(
-    const Count[:, ::1] rows,
-    const long long[::1] offsets,
-    long long[::1] chosen,
-    double[:, ::1] sums,
-    int method,
-    double value,
+    const Count[:, ::1] rows, const long long[::1] offsets, long long[::1] chosen, double[:, ::1] sums,
+    int method, double value,
 ):
     """One pass over the lists: each takes the row that gives the best corpus BLEU with all others kept.
 

@@ -20,8 +20,7 @@ from rerank.native.data._tokens cimport MULTIPLIER, bits_for, word
 # What a step reads. Most nodes of a text have one child; the others keep further ones in a table.
 cdef struct Node:
     int token  # the token of the first child, -1 if there is none
-    int child
-    int link
+    int child, link
     int more  # whether there are further children
 
 

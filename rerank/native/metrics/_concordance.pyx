@@ -4,15 +4,12 @@ import numpy as np
 
 from libc.string cimport memset
 
-from rerank.native.data._fenwick cimport count_add, count_sum
+from rerank.native.data._fenwick cimport tree_add, tree_sum
 from rerank.native.data._merge cimport sort_down
 
 
 def label_ranks(
-    const double[::1] labels,
-    const long long[::1] offsets,
-    int[::1] ranks,
-    int[::1] n_ranks,
+    const double[::1] labels, const long long[::1] offsets, int[::1] ranks, int[::1] n_ranks,
     long long[::1] n_pairs,
 ):
     """Number the different labels of each list, and count its pairs of different labels.
@@ -54,12 +51,8 @@ def label_ranks(
 
 
 def concordance(
-    const double[::1] scores,
-    const long long[::1] offsets,
-    const int[::1] ranks,
-    const int[::1] n_ranks,
-    long long[::1] right,
-    long long[::1] wrong,
+    const double[::1] scores, const long long[::1] offsets, const int[::1] ranks, const int[::1] n_ranks,
+    long long[::1] right, long long[::1] wrong,
 ):
     """Pairs of different labels that the scores put in the order of the labels, or in the other order.
 
@@ -94,11 +87,11 @@ def concordance(
                 b = a
                 while b < m and key[b] == key[a]:
                     rank = rank_of[b]
-                    n_right += count_sum(tree, rank - 1)
-                    n_wrong += a - count_sum(tree, rank)
+                    n_right += tree_sum(tree, rank - 1)
+                    n_wrong += a - tree_sum(tree, rank)
                     b += 1
                 while a < b:
-                    count_add(tree, n_ranks[i], rank_of[a], 1)
+                    tree_add(tree, n_ranks[i], rank_of[a], 1, 0.0)
                     a += 1
             right[i] = n_right
             wrong[i] = n_wrong

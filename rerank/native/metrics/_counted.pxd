@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 from rerank.native.metrics._rotation cimport Placement
 from rerank.native.metrics._superposed cimport (
-    CUTOFFS, Pair, Stand, add_to_pool, apply, is_new, measure, place_weighted, settle, settle_within, sharpen
+    CUTOFFS, Pair, Stand, add_to_pool, apply, is_new, measure, place_weighted, settle, settle_within, sharpen,
 )
 
 cdef enum:

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from rerank.native.data._count cimport Count
 from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
-from rerank.native.metrics._myers cimport BITS, one_block
+from rerank.native.metrics._myers cimport BITS, hyyro_step, one_block
 
 cdef inline void keep_best(Count* out, long long edits, long long length, bint first) noexcept nogil:
     """Keep the reference with the fewest edits, on ties the longest."""
@@ -28,31 +28,12 @@ cdef struct Lane:
     long long columns  # tokens of the candidate
     long long low  # the band: cells up to `low` below the diagonal, and `high` to the right of it
     long long high
-    unsigned char* steps  # (columns) steps along the row above, see `take_step`
+    signed char* steps  # (columns) steps along the row above: 1, 0 or -1
     long long first  # the first column of the band in that row
     long long value  # the distance there
     long long length  # of the whole reference
     long long item
     bint new  # whether this is the first reference of the item
-
-
-cdef inline unsigned char take_step(
-    word equal, unsigned char above, word* plus, word* minus, int top
-) noexcept nogil:
-    """One column of a block (Hyyrö 2003); steps along a row: 1 is one more, 2 one less, 0 the same."""
-    cdef word joined = equal | minus[0]
-    cdef word across, up, down
-    cdef unsigned char step
-    equal |= above >> 1
-    across = (((equal & plus[0]) + plus[0]) ^ plus[0]) | equal
-    up = minus[0] | ~(across | plus[0])
-    down = plus[0] & across
-    step = <unsigned char>((up >> top & 1) | (down >> top & 1) << 1)
-    up = up << 1 | (above & 1)
-    down = down << 1 | (above >> 1)
-    plus[0] = down | ~(joined | up)
-    minus[0] = up & joined
-    return step
 
 
 cdef inline long long enter_block(Lane* lane, long long block, int* top) noexcept nogil:
@@ -68,7 +49,7 @@ cdef inline long long enter_block(Lane* lane, long long block, int* top) noexcep
         top[0] = 0
         return 0
     for t in range(lane.first, begin):
-        lane.value += (lane.steps[t] & 1) - (lane.steps[t] >> 1)
+        lane.value += lane.steps[t]
     lane.first = begin
     lane.value += rows
     for t in range(rows):
@@ -93,8 +74,8 @@ cdef void measure(Lane* a, Lane* b) noexcept nogil:
     cdef word plus_a, plus_b, minus_a, minus_b
     cdef const int* text_a
     cdef const int* text_b
-    cdef unsigned char* steps_a
-    cdef unsigned char* steps_b
+    cdef signed char* steps_a
+    cdef signed char* steps_b
     memset(a.steps, 1, a.columns)
     memset(b.steps, 1, b.columns)
     a.first = a.value = b.first = b.value = 0
@@ -108,19 +89,19 @@ cdef void measure(Lane* a, Lane* b) noexcept nogil:
         steps_a = a.steps + a.first
         steps_b = b.steps + b.first
         for t in range(min(in_a, in_b)):
-            steps_a[t] = take_step(a.places[text_a[t]], steps_a[t], &plus_a, &minus_a, top_a)
-            steps_b[t] = take_step(b.places[text_b[t]], steps_b[t], &plus_b, &minus_b, top_b)
+            steps_a[t] = hyyro_step(a.places[text_a[t]], steps_a[t], &plus_a, &minus_a, top_a)
+            steps_b[t] = hyyro_step(b.places[text_b[t]], steps_b[t], &plus_b, &minus_b, top_b)
         for t in range(min(in_a, in_b), in_a):
-            steps_a[t] = take_step(a.places[text_a[t]], steps_a[t], &plus_a, &minus_a, top_a)
+            steps_a[t] = hyyro_step(a.places[text_a[t]], steps_a[t], &plus_a, &minus_a, top_a)
         for t in range(min(in_a, in_b), in_b):
-            steps_b[t] = take_step(b.places[text_b[t]], steps_b[t], &plus_b, &minus_b, top_b)
+            steps_b[t] = hyyro_step(b.places[text_b[t]], steps_b[t], &plus_b, &minus_b, top_b)
         leave_block(a, block)
         leave_block(b, block)
         block += BITS
     for t in range(a.first, a.columns):
-        a.value += (a.steps[t] & 1) - (a.steps[t] >> 1)
+        a.value += a.steps[t]
     for t in range(b.first, b.columns):
-        b.value += (b.steps[t] & 1) - (b.steps[t] >> 1)
+        b.value += b.steps[t]
 
 
 cdef inline void limit_band(Lane* lane, long long most) noexcept nogil:
@@ -173,7 +154,7 @@ def levenshtein(Numbers numbers, Count[:, ::1] out):
     cdef long long last_rows = 1
     cdef const int* reference
     cdef word[:, ::1] places = np.zeros((2, numbers.largest + 1), dtype=np.uint64)
-    cdef unsigned char[:, ::1] steps = np.empty((2, numbers.longest_item + 1), dtype=np.uint8)
+    cdef signed char[:, ::1] steps = np.empty((2, numbers.longest_item + 1), dtype=np.int8)
     cdef Lane lanes[2]
     cdef Lane empty
     cdef Lane* lane

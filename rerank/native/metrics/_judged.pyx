@@ -20,9 +20,7 @@ cdef double EPSILON = 0.00001  # trec_eval's INFAP_EPSILON
 
 
 cdef struct Seen:
-    long long relevant
-    long long not_relevant
-    long long sampled_out
+    long long relevant, not_relevant, sampled_out
 
 
 cdef inline Seen _group(
@@ -48,12 +46,8 @@ cdef inline double _preferred(long long above, long long n_relevant, long long n
 
 
 def bpref(
-    Placement placement,
-    const unsigned char[::1] kinds,
-    const long long[::1] n_relevant,
-    const long long[::1] n_not_relevant,
-    long long longest,
-    double[::1] out,
+    Placement placement, const unsigned char[::1] kinds, const long long[::1] n_relevant,
+    const long long[::1] n_not_relevant, long long longest, double[::1] out,
 ):
     """OUT out[i]: bpref of list i as in trec_eval (Buckley & Voorhees 2004), 0 if nothing is relevant.
 
@@ -99,18 +93,13 @@ cdef inline double _inferred(long long place, const Seen* seen) noexcept nogil:
 
 # What is drawn before an item of a tie group: M others, J of them judged, and ``rise``, which is d below.
 cdef struct Drawn:
-    double others
-    double judged
-    double rise
+    double others, judged, rise
 
 
 # Means over x, the judged ones among t that are drawn: of 1 / (x + d), 1 / (x + d + 1), x / (x + d) and
 # x / (x + d + 1).
 cdef struct Means:
-    double h
-    double k
-    double e
-    double g
+    double h, k, e, g
 
 
 cdef inline void _next_means(const Drawn* p, double t, Means* m) noexcept nogil:
@@ -178,7 +167,7 @@ cdef double _inferred_in_group(
 
 cdef inline double _at_draw(
     long long above, long long t, const Drawn* p, const Means* m, const Seen* seen, double relevant,
-    double share, double out_share
+    double share, double out_share,
 ) noexcept nogil:
     """The precision inferred at an item that follows t others of its group."""
     cdef double x = <double>t * p.judged / p.others if p.others > 0 else 0.0
@@ -188,10 +177,7 @@ cdef inline double _at_draw(
 
 
 def inferred_ap(
-    Placement placement,
-    const unsigned char[::1] kinds,
-    const long long[::1] n_relevant,
-    long long longest,
+    Placement placement, const unsigned char[::1] kinds, const long long[::1] n_relevant, long long longest,
     double[::1] out,
 ):
     """OUT out[i]: inferred AP of list i as in trec_eval (Yilmaz & Aslam 2006), 0 if none is relevant.

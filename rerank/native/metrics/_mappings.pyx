@@ -11,9 +11,6 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.string cimport memcmp
 
-from rerank.native.metrics._measures cimport average_precision_of, hits_of, reciprocal_rank_of, success_of
-from rerank.native.metrics._placement cimport Places
-
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
@@ -34,19 +31,12 @@ cdef double LARGEST_SCORE = 3e38  # as float32
 
 
 cdef struct Query:
-    Py_ssize_t n  # documents of the run
-    Py_ssize_t n_placed  # relevant ones among them
-    Py_ssize_t n_known  # relevant ones, retrieved or not
+    Py_ssize_t n, n_known  # documents of the run; relevant ones, retrieved or not
     float[MOST] scores
     const unsigned char* ids[MOST]  # which the run's dictionary keeps
     Py_ssize_t[MOST] lengths
-    double[MOST] gains  # of the relevant documents that the run has
+    double[MOST] labels  # by place, 0 if not relevant
     double[MOST] falling  # of all relevant documents, the largest first
-    int[MOST] slots
-    long long[MOST] order
-    int[MOST] above
-    int[MOST] tied
-    unsigned char[MOST] good
 
 
 cdef inline bint is_plain(object name):
@@ -110,11 +100,11 @@ cdef bint read_judgements(Query* query, dict run, dict judged, bint* any_found, 
     cdef PyObject* value = NULL
     cdef PyObject* returned
     cdef double label = 0.0, score = 0.0
-    query.n_placed = query.n_known = 0
+    query.n_known = 0
     if not 0 < PyDict_Size(judged) <= MOST:
         return False
     for i in range(query.n):
-        query.slots[i] = -1
+        query.labels[i] = 0.0
     while PyDict_Next(judged, &at, &name, &value):
         if not (is_plain(<object>name) and number_of(<object>value, LARGEST_LABEL, &label)):
             return False
@@ -131,63 +121,44 @@ cdef bint read_judgements(Query* query, dict run, dict judged, bint* any_found, 
         query.n_known += 1
         if returned != NULL:
             number_of(<object>returned, LARGEST_SCORE, &score)
-            query.gains[query.n_placed] = label
             i = place_above(
                 query, PyUnicode_1BYTE_DATA(<object>name), PyUnicode_GET_LENGTH(<object>name), <float>score
             )
-            query.slots[i] = <int>query.n_placed
-            query.n_placed += 1
-    j = 0
-    for i in range(query.n):
-        if query.slots[i] >= 0:
-            query.order[j] = query.slots[i]
-            query.above[j] = <int>i
-            query.tied[j] = 1
-            j += 1
+            query.labels[i] = label
     return True
 
 
-cdef double dcg_of(const Query* query, long long cutoff, const double* divisors) noexcept nogil:
-    """nDCG whose gains are the labels; additions run from the top place down."""
-    cdef Py_ssize_t j
-    cdef double total = 0.0, ideal = 0.0
-    for j in range(query.n_placed):
-        if query.above[j] >= cutoff:
-            break
-        total += query.gains[query.order[j]] / divisors[query.above[j]]
-    for j in range(min(cutoff, query.n_known)):
-        ideal += query.falling[j] / divisors[j]
-    return total / ideal if ideal > 0 else 0.0
-
-
 cdef double value_of(
-    Query* query, Kind kind, long long cutoff, double rel, const double* divisors
+    const Query* query, Kind kind, long long cutoff, double rel, const double* divisors
 ) noexcept nogil:
-    cdef long long[2] offsets = [0, query.n_placed]
-    cdef Places places = Places(1, &offsets[0], &query.order[0], &query.above[0], &query.tied[0])
-    cdef Py_ssize_t j
-    cdef long long n_good = 0
-    cdef long long most = min(cutoff, query.n)
-    cdef unsigned char* good = &query.good[0]
+    """The measure of a query; additions run from the top place down, gains of nDCG are the labels."""
+    cdef Py_ssize_t place, seen = 0, first = 0
+    cdef long long n_good = 0, most = min(cutoff, query.n)
+    cdef double total = 0.0, ideal = 0.0
     if kind == NDCG:
-        return dcg_of(query, cutoff, divisors)
+        for place in range(most):
+            total += query.labels[place] / divisors[place]
+        for place in range(min(cutoff, query.n_known)):
+            ideal += query.falling[place] / divisors[place]
+        return total / ideal if ideal > 0 else 0.0
     while n_good < query.n_known and query.falling[n_good] >= rel:
         n_good += 1
-    for j in range(query.n_placed):
-        good[j] = query.gains[j] >= rel
-    if n_good == 0:
+    if kind == RPREC:
+        most = min(n_good, query.n)
+    for place in range(most):
+        if query.labels[place] > 0 and query.labels[place] >= rel:
+            seen += 1
+            first = place if seen == 1 else first
+            total += <double>seen / <double>(place + 1)
+    if seen == 0:
         return 0.0
     if kind == AP:
-        return average_precision_of(&places, 0, query.n_placed, good, most) / <double>n_good
+        return total / <double>n_good
     if kind == RR:
-        return reciprocal_rank_of(&places, 0, query.n_placed, good, most)
-    if kind == P:
-        return hits_of(&places, 0, query.n_placed, good, most) / <double>cutoff
-    if kind == R:
-        return hits_of(&places, 0, query.n_placed, good, most) / <double>n_good
-    if kind == RPREC:
-        return hits_of(&places, 0, query.n_placed, good, n_good) / <double>n_good
-    return success_of(&places, 0, query.n_placed, good, most)
+        return 1.0 / <double>(first + 1)
+    if kind == SUCCESS:
+        return 1.0
+    return <double>seen / <double>(cutoff if kind == P else n_good)
 
 
 cdef class Measures:

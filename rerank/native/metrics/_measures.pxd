@@ -4,9 +4,7 @@ from rerank.native.metrics._placement cimport Places
 
 
 cdef struct Group:
-    long long above
-    long long size
-    long long good
+    long long above, size, good
 
 
 cdef inline Group first_group(

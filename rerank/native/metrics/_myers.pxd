@@ -10,25 +10,35 @@ cdef enum:
     BITS = 64
 
 
+cdef inline signed char hyyro_step(
+    word equal, int above, word* plus, word* minus, int top
+) noexcept nogil:
+    """A column of a block, from the rows that ``equal`` its token and the step along the row above.
+
+    IN/OUT plus, minus. Return the step along the row ``top``; steps are -1, 0 or 1.
+    """
+    cdef word joined = equal | minus[0], across, up, down
+    cdef signed char step
+    equal |= <word>(above < 0)
+    across = (((equal & plus[0]) + plus[0]) ^ plus[0]) | equal
+    up = minus[0] | ~(across | plus[0])
+    down = plus[0] & across
+    step = <signed char>(up >> top & 1) - <signed char>(down >> top & 1)
+    up = up << 1 | <word>(above > 0)
+    down = down << 1 | <word>(above < 0)
+    plus[0] = down | ~(joined | up)
+    minus[0] = up & joined
+    return step
+
+
 cdef inline long long one_block(
     const word* masks, int first, const int* ids, long long n, int m
 ) noexcept nogil:
     """Levenshtein's distance of n numbers to m in 1..64 of a reference from its place ``first`` on."""
-    cdef word plus = ~<word>0  # vertical differences of a column of the matrix
-    cdef word minus = 0, equal, across, up, down
-    cdef int top = m - 1
+    cdef word plus = ~<word>0, minus = 0
     cdef long long distance = m, t
     for t in range(n):
-        equal = masks[ids[t]] >> first
-        across = (((equal & plus) + plus) ^ plus) | equal
-        up = minus | ~(across | plus)
-        down = plus & across
-        distance += <long long>(up >> top & 1) - <long long>(down >> top & 1)
-        up = up << 1 | 1
-        down = down << 1
-        equal |= minus
-        plus = down | ~(equal | up)
-        minus = up & equal
+        distance += hyyro_step(masks[ids[t]] >> first, 1, &plus, &minus, m - 1)
     return distance
 
 
@@ -40,24 +50,11 @@ cdef inline long long next_block(
     Gives the sum of the steps along the last row. OUT kept (n, 2): the vertical differences of each column,
     up and down, unless NULL.
     """
-    cdef word plus = ~<word>0
-    cdef word minus = 0, equal, joined, across, up, down
-    cdef int top = m - 1, step
+    cdef word plus = ~<word>0, minus = 0
     cdef long long total = 0, t
     for t in range(n):
-        equal = masks[ids[t]]
-        joined = equal | minus
-        equal |= <word>(carry[t] < 0)
-        across = (((equal & plus) + plus) ^ plus) | equal
-        up = minus | ~(across | plus)
-        down = plus & across
-        step = <int>(up >> top & 1) - <int>(down >> top & 1)
-        up = up << 1 | <word>(carry[t] > 0)
-        down = down << 1 | <word>(carry[t] < 0)
-        plus = down | ~(joined | up)
-        minus = up & joined
-        carry[t] = <signed char>step
-        total += step
+        carry[t] = hyyro_step(masks[ids[t]], carry[t], &plus, &minus, m - 1)
+        total += carry[t]
         if kept != NULL:
             kept[2 * t] = plus
             kept[2 * t + 1] = minus

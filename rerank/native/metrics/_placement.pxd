@@ -11,8 +11,6 @@ cdef struct Places:
 
 cdef class Placement:
     cdef Places places
-    cdef readonly object order
-    cdef readonly object above
-    cdef readonly object tied
+    cdef readonly object order, above, tied
     cdef public object n_returned
     cdef object offsets

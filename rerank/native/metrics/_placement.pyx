@@ -47,15 +47,10 @@ cdef class Placement:
         self.places.tied = &tied[0] if n else NULL
 
 
-cdef inline void _count4(
-    const float* s, Py_ssize_t n, const float* r, int* above, int* same
-) noexcept nogil:
+cdef inline void _count4(const float* s, Py_ssize_t n, const float* r, int* above, int* same) noexcept nogil:
     """For four scores r: items above each and items equal to it (compilers make SIMD of this)."""
     cdef Py_ssize_t i
-    cdef float r0 = r[0]
-    cdef float r1 = r[1]
-    cdef float r2 = r[2]
-    cdef float r3 = r[3]
+    cdef float r0 = r[0], r1 = r[1], r2 = r[2], r3 = r[3]
     cdef int a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0
     for i in range(n):
         a0 += s[i] > r0
@@ -148,9 +143,7 @@ cdef inline void _place_by_passes(
         order[t] = out.base + j
 
 
-cdef int* _radix_down(
-    const float* low, Py_ssize_t n, unsigned int* keys, int* items
-) noexcept nogil:
+cdef int* _radix_down(const float* low, Py_ssize_t n, unsigned int* keys, int* items) noexcept nogil:
     """Sort the n items by their scores, largest first, ties in their order; WORK keys, items (2 * n).
 
     Returns the half of ``items`` that holds them; the same half of ``keys`` holds their keys.
@@ -236,11 +229,8 @@ cdef void _place_by_sort(
 
 
 def place(
-    const real[::1] scores,
-    const float[::1] low,
-    const long long[::1] offsets,
-    const long long[::1] rel_items,
-    Placement placement,
+    const real[::1] scores, const float[::1] low, const long long[::1] offsets,
+    const long long[::1] rel_items, Placement placement,
 ):
     """Place the relevant items; return how many of them share their score with another item.
 

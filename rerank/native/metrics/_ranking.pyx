@@ -24,9 +24,7 @@ cdef inline void _each_list(
         out[i] = value_of(p, p.offsets[i], p.offsets[i + 1], flags, cutoff)
 
 
-def average_precision(
-    Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out
-):
+def average_precision(Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out):
     """OUT out[i]: sum over the good items of list i of the precision at their places up to the cutoff.
 
     Expected over the orders of tied items (McSherry & Najork 2008, equation for AP): an item at place t
@@ -39,9 +37,7 @@ def average_precision(
         _each_list(&placement.places, good, cutoff, out, average_precision_of)
 
 
-def reciprocal_rank(
-    Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out
-):
+def reciprocal_rank(Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out):
     """OUT out[i]: one over the place of list i's first good item, 0 beyond the cutoff.
 
     Expected over the orders of tied items: of a group of g with r good ones the first t are all bad with
@@ -87,12 +83,8 @@ def success(Placement placement, const unsigned char[::1] good, long long cutoff
 
 
 def dcg(
-    Placement placement,
-    const double[::1] gains,
-    const double[::1] divisors,
-    const double[::1] discounts,
-    long long cutoff,
-    double[::1] out,
+    Placement placement, const double[::1] gains, const double[::1] divisors, const double[::1] discounts,
+    long long cutoff, double[::1] out,
 ):
     """OUT out[i]: sum of gain / divisor of its place over the relevant items up to the cutoff.
 
@@ -121,8 +113,8 @@ def dcg(
 
 
 cdef inline double _stops_in_group(
-    const double* stops, const long long* order, long long j, long long stop, long long above,
-    long long size, long long depth, double* left
+    const double* stops, const long long* order, long long j, long long stop, long long above, long long size,
+    long long depth, double* left,
 ) noexcept nogil:
     """Expected 1 / place at which a user stops within a group of tied items, who has come so far.
 
@@ -148,12 +140,8 @@ cdef inline double _stops_in_group(
 
 
 def expected_reciprocal_rank(
-    Placement placement,
-    const double[::1] stops,
-    long long cutoff,
-    double[:, ::1] work,
-    long long[:, ::1] index,
-    double[::1] out,
+    Placement placement, const double[::1] stops, long long cutoff, double[:, ::1] work,
+    long long[:, ::1] index, double[::1] out,
 ):
     """OUT out[i]: expected 1 / place of the item of list i that satisfies a user, 0 beyond the cutoff.
 
@@ -198,15 +186,11 @@ def expected_reciprocal_rank(
 
 
 def ideal_dcg(
-    const long long[::1] rel_offsets,
-    const double[::1] gains,
-    const double[::1] divisors,
-    long long cutoff,
+    const long long[::1] rel_offsets, const double[::1] gains, const double[::1] divisors, long long cutoff,
     double[::1] out,
 ):
     """OUT out[i]: the DCG of the best order. IN gains (n_rel), falling within each list."""
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
+    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1, i
     cdef long long j
     cdef double total
     with nogil:

@@ -165,8 +165,7 @@ cdef inline bint place(const double* m, double n, int free, Placement* p) noexce
     cdef double k[16]
     cdef double q[4]
     cdef double inverse = 1 / n
-    cdef double spread = m[6]
-    cdef double norm
+    cdef double spread = m[6], norm
     cdef bint unique
     cdef int i, j
     for i in range(3):

@@ -107,7 +107,7 @@ cdef inline int add_kind(
 
 cdef inline double in_large_group(
     double* chances, long long m, long long above, long long size, long long depth, double* stopped,
-    double* lost, long long* index, long long* index_work, long long* steps
+    double* lost, long long* index, long long* index_work, long long* steps,
 ) except -1 nogil:
     """Expected 1 / place at which a user stops within a group of ``size`` items, ``above`` are above it.
 

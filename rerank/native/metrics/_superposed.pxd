@@ -38,8 +38,7 @@ cdef struct Pair:
     Py_ssize_t n_pool
     Py_ssize_t* heads
     Py_ssize_t* next
-    double d0
-    double tm
+    double d0, tm
 
 
 cdef inline void add_to_pool(Pair* p) noexcept nogil:
@@ -80,18 +79,8 @@ cdef inline void measure(Pair* p, const Placement* q) noexcept nogil:
     cdef const double* by = p.b[1]
     cdef const double* bz = p.b[2]
     cdef double* d2 = p.d2
-    cdef double r0 = q.r[0]
-    cdef double r1 = q.r[1]
-    cdef double r2 = q.r[2]
-    cdef double r3 = q.r[3]
-    cdef double r4 = q.r[4]
-    cdef double r5 = q.r[5]
-    cdef double r6 = q.r[6]
-    cdef double r7 = q.r[7]
-    cdef double r8 = q.r[8]
-    cdef double tx = q.t[0]
-    cdef double ty = q.t[1]
-    cdef double tz = q.t[2]
+    cdef double r0 = q.r[0], r1 = q.r[1], r2 = q.r[2], r3 = q.r[3], r4 = q.r[4], r5 = q.r[5], r6 = q.r[6]
+    cdef double r7 = q.r[7], r8 = q.r[8], tx = q.t[0], ty = q.t[1], tz = q.t[2]
     cdef Py_ssize_t i, n = p.n
     cdef double x, y, z
     for i in range(n):
@@ -105,11 +94,7 @@ cdef inline void count(Pair* p) noexcept nogil:
     """OUT now.keys; IN/OUT best: the first superposition of most residues within each cutoff."""
     cdef const double* d2 = p.d2
     cdef const long long* marks = p.marks
-    cdef double l0 = p.limits[0]
-    cdef double l1 = p.limits[1]
-    cdef double l2 = p.limits[2]
-    cdef double l3 = p.limits[3]
-    cdef double l4 = p.limits[4]
+    cdef double l0 = p.limits[0], l1 = p.limits[1], l2 = p.limits[2], l3 = p.limits[3], l4 = p.limits[4]
     cdef long long k0 = 0, k1 = 0, k2 = 0, k3 = 0, k4 = 0, mark
     cdef double d
     cdef Py_ssize_t n = p.n, i

@@ -25,7 +25,7 @@ from rerank.native.metrics._counted cimport MOST_SEEDS, search_counts
 from rerank.native.metrics._rotation cimport MOMENTS, Placement, place
 from rerank.native.metrics._scored cimport search_tm
 from rerank.native.metrics._superposed cimport (
-    CUTOFFS, SEEN, Pair, Stand, add_to_pool, apply, forget, measure, settle, word
+    CUTOFFS, SEEN, Pair, Stand, add_to_pool, apply, forget, measure, settle, word,
 )
 
 cdef enum:
@@ -165,15 +165,8 @@ cdef double deviation(Pair* p) noexcept nogil:
 
 
 def superpositions(
-    const double[:, ::1] a,
-    const double[:, ::1] b,
-    const long long[::1] rows_a,
-    const long long[::1] rows_b,
-    const long long[::1] offsets,
-    const double[::1] lengths,
-    bint gdt,
-    bint tm,
-    bint thorough,
+    const double[:, ::1] a, const double[:, ::1] b, const long long[::1] rows_a, const long long[::1] rows_b,
+    const long long[::1] offsets, const double[::1] lengths, bint gdt, bint tm, bint thorough,
     double[:, ::1] out,
 ):
     """OUT out (pairs, 7): see ``rerank.metrics.superposition``."""

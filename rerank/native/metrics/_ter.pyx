@@ -20,10 +20,7 @@ cdef enum:
     MAX_TRIED = 1000
 
 cdef struct Shift:
-    int gain
-    int length
-    int start
-    int target
+    int gain, length, start, target
 
 
 cdef void trace(Pair* p) noexcept nogil:

@@ -9,19 +9,18 @@ computed, from and to the same places.
 from libc.stdlib cimport abs
 
 from rerank.native.data._tokens cimport word
+from rerank.native.metrics._myers cimport BITS, hyyro_step
 
 cdef enum:
     BEAM = 25
     FAR = 1 << 29
-    BITS = 64
     # A path of d edits between lengths n and m stays (d + |n - m|) / 2 from the line between the corners;
     # rounded down, the beam's middle is less than 1 below that line.
     INSIDE = 2 * (BEAM - 1) - 2
 
 cdef struct Pair:
     # The candidate and the reference, as numbers; 0 in the candidate equals nothing.
-    int n
-    int m
+    int n, m
     int* hyp  # (n)
     const int* ref  # (m)
     # Beam: row i holds columns low[i]..high[i] - 1 of the matrix, from cells[at[i]].
@@ -97,20 +96,6 @@ cdef inline void next_row(
         left = best
 
 
-cdef inline int column(word equal, int top, word* plus, word* minus) noexcept nogil:
-    """Add a word of the candidate: IN/OUT vertical differences; return the step along the last row."""
-    cdef word joined = equal | minus[0]
-    cdef word across = (((equal & plus[0]) + plus[0]) ^ plus[0]) | equal
-    cdef word up = minus[0] | ~(across | plus[0])
-    cdef word down = plus[0] & across
-    cdef int step = <int>(up >> top & 1) - <int>(down >> top & 1)
-    up = up << 1 | 1
-    down = down << 1
-    plus[0] = down | ~(joined | up)
-    minus[0] = up & joined
-    return step
-
-
 cdef inline int fill(Pair* p, int known) noexcept nogil:
     """Fill the matrix of the candidate, whose first ``known`` words are unchanged; return its distance."""
     cdef int i
@@ -129,8 +114,8 @@ cdef inline int fill(Pair* p, int known) noexcept nogil:
         for i in range(known, p.n):
             p.plus[i + 1] = p.plus[i]
             p.minus[i + 1] = p.minus[i]
-            p.score[i + 1] = p.score[i] + column(
-                p.places[p.hyp[i]], p.m - 1, &p.plus[i + 1], &p.minus[i + 1]
+            p.score[i + 1] = p.score[i] + hyyro_step(
+                p.places[p.hyp[i]], 1, &p.plus[i + 1], &p.minus[i + 1], p.m - 1
             )
     return p.cells[p.at[p.n] + p.m - p.low[p.n]]
 
@@ -152,19 +137,18 @@ cdef inline void segments(int n, int start, int length, int target, int* parts) 
 cdef inline int by_bits(Pair* p, const int* parts) noexcept nogil:
     """The distance of the candidate with its words as ``segments`` gave them; any path."""
     cdef int at = parts[4]
-    cdef word plus = p.plus[at]
-    cdef word minus = p.minus[at]
+    cdef word plus = p.plus[at], minus = p.minus[at]
     cdef word used = ~<word>0 >> (BITS - p.m)
     cdef int score = p.score[at]
     cdef int top = p.m - 1, i
     for i in range(parts[0], parts[1]):
-        score += column(p.places[p.hyp[i]], top, &plus, &minus)
+        score += hyyro_step(p.places[p.hyp[i]], 1, &plus, &minus, top)
     for i in range(parts[2], parts[3]):
-        score += column(p.places[p.hyp[i]], top, &plus, &minus)
+        score += hyyro_step(p.places[p.hyp[i]], 1, &plus, &minus, top)
     for i in range(parts[5], p.n):
         if ((plus ^ p.plus[i]) | (minus ^ p.minus[i])) & used == 0:
             return score + p.score[p.n] - p.score[i]
-        score += column(p.places[p.hyp[i]], top, &plus, &minus)
+        score += hyyro_step(p.places[p.hyp[i]], 1, &plus, &minus, top)
     return score
 
 

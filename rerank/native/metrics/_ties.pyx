@@ -23,12 +23,8 @@ cdef inline long long _last_at_most(const long long* rising, long long n, long l
 
 
 def break_ties(
-    const real[::1] scores,
-    const long long[::1] offsets,
-    const long long[::1] rel_items,
-    const unsigned char[::1] data,
-    const long long[::1] bounds,
-    Placement placement,
+    const real[::1] scores, const long long[::1] offsets, const long long[::1] rel_items,
+    const unsigned char[::1] data, const long long[::1] bounds, Placement placement,
 ):
     """Give every tied relevant item one place: larger ids first, or the items in their order.
 

@@ -10,11 +10,7 @@ ctypedef fused real:
 
 
 def reciprocal_ranks(
-    const real[:, ::1] X,
-    const long long[::1] offsets,
-    const double[::1] weights,
-    double k,
-    double[::1] out,
+    const real[:, ::1] X, const long long[::1] offsets, const double[::1] weights, double k, double[::1] out
 ):
     """OUT out += the sum over columns j of weights[j] / (k + rank), in the order of the columns.
 

@@ -5,10 +5,7 @@ relative to a row of zeros: a value above 0 passes those with 0 < t <= value, on
 with value < t <= 0. A feature that is not stored has none. Stumps are numbered by feature, then by threshold.
 """
 
-from rerank.native.data._matrix cimport DENSE
-from rerank.native.data._matrix cimport MIXED
-from rerank.native.data._matrix cimport SINGLE
-from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport DENSE, MIXED, SINGLE, Rows
 
 
 # Feature f has the stumps first[f]:first[f + 1]; those below zero[f] have a threshold of 0 or less, those

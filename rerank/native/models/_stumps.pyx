@@ -12,8 +12,7 @@ cdef class Stumps:
     """
 
     def __init__(self, const long long[::1] first, const double[::1] at):
-        cdef Py_ssize_t n_features = first.shape[0] - 1
-        cdef Py_ssize_t f
+        cdef Py_ssize_t n_features = first.shape[0] - 1, f
         cdef long long k
         cdef long long[::1] zero = np.empty(n_features + 1, dtype=np.int64)
         cdef long long[::1] one = np.empty(n_features + 1, dtype=np.int64)
@@ -55,9 +54,7 @@ def reach(Stumps stumps, const double[::1] step, double[::1] out):
             out[k] = total
 
 
-def scores(
-    Matrix matrix, Stumps stumps, const int[::1] feature, const double[::1] reach, double[::1] out
-):
+def scores(Matrix matrix, Stumps stumps, const int[::1] feature, const double[::1] reach, double[::1] out):
     """OUT out[i] = the sum over features of what the value of row i adds, in the order of the features.
 
     IN feature (n) of each stump, reach (n); OUT out (n_items).

@@ -4,10 +4,7 @@ import numpy as np
 
 from libc.math cimport fabs
 
-from rerank.native.data._matrix cimport DENSE
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
-from rerank.native.data._matrix cimport SINGLE
+from rerank.native.data._matrix cimport DENSE, Matrix, Rows, SINGLE
 
 cdef enum:
     BLOCK = 16  # rows that walk a tree one after the other, while its nodes are in the cache
@@ -25,9 +22,7 @@ cdef struct Node:
     double threshold
     int place  # of its feature among those that are used
     int child[2]  # right, left
-    unsigned char nan_left
-    unsigned char zero_left
-    unsigned char knows_nan
+    unsigned char nan_left, zero_left, knows_nan
 
 
 cdef class Trees:
@@ -48,8 +43,7 @@ cdef class Trees:
         self, const int[::1] used, const int[::1] place, const double[::1] threshold, const int[::1] kind,
         const int[:, ::1] children, const double[::1] leaf, const int[::1] root,
     ):
-        cdef Py_ssize_t n = place.shape[0]
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n = place.shape[0], i
         cdef Node* node
         cdef bint left, of_zero
         self.used, self.leaf, self.n_splits = used, leaf, <int>n
@@ -165,8 +159,7 @@ def scores(Matrix matrix, Trees trees, const int[::1] place, double[::1] out):
     (n_items).
     """
     cdef const Rows* X = &matrix.rows
-    cdef Py_ssize_t n_used = trees.used.shape[0]
-    cdef Py_ssize_t n_trees = trees.root.shape[0]
+    cdef Py_ssize_t n_used = trees.used.shape[0], n_trees = trees.root.shape[0]
     cdef Py_ssize_t i, r, n, t
     cdef int found = -1
     cdef double[:, ::1] rows = np.empty((BLOCK, n_used + 1))

@@ -13,12 +13,7 @@ Computing 38, 1987.
 from libc.math cimport INFINITY
 
 from rerank.native.data._least cimport least_of
-from rerank.native.similarity._assignment_paths cimport (
-    Problem,
-    augment,
-    open_column,
-    two_least,
-)
+from rerank.native.similarity._assignment_paths cimport Problem, augment, open_column, two_least
 
 
 cdef inline int reduce_columns(Problem* p, bint offsets) noexcept nogil:

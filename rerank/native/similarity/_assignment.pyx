@@ -79,9 +79,7 @@ def assign(
     potentials are given, n == m. OUT columns (b, n), -1 for a row that has none. INOUT potentials
     (b, max(n, m)), of the columns or, if there are more rows, of the rows; of -costs if ``maximize``.
     """
-    cdef Py_ssize_t b = costs.shape[0]
-    cdef Py_ssize_t n = costs.shape[1]
-    cdef Py_ssize_t m = costs.shape[2]
+    cdef Py_ssize_t b = costs.shape[0], n = costs.shape[1], m = costs.shape[2]
     cdef bint turned = n > m
     cdef double sign = -1.0 if maximize else 1.0
     cdef Room room = Room(min(n, m), max(n, m))

@@ -149,8 +149,7 @@ cdef inline double pair(
     z = B'd, d the difference of the means, d'(1 + BB')^-1 d = d'd - z'(1 + B'B)^-1 z. IN cross: inner
     products of the vectors of both. ROOM joint (ranks, ranks), z (ranks).
     """
-    cdef int p = x.ranks[i]
-    cdef int q = y.ranks[j]
+    cdef int p = x.ranks[i], q = y.ranks[j]
     cdef int n = p + q, a, b
     cdef double determinant
     cdef double between = x.totals[i, 1] + y.totals[j, 1] - 2.0 * cross[p * (q + 1) + q]

@@ -58,15 +58,8 @@ cdef inline int find_or_add(Table* table, long long length) noexcept nogil:
 
 
 def intern(
-    const long long[::1] offsets,
-    const int[::1] symbols,
-    const int[::1] sizes,
-    const int[::1] translation,
-    int n,
-    int[::1] slots,
-    long long[::1] bounds,
-    int[::1] keys,
-    int[::1] numbers,
+    const long long[::1] offsets, const int[::1] symbols, const int[::1] sizes, const int[::1] translation,
+    int n, int[::1] slots, long long[::1] bounds, int[::1] keys, int[::1] numbers,
 ):
     """Return how many distinct nodes there are after those of one more forest.
 
@@ -95,12 +88,8 @@ def intern(
 
 
 def productions(
-    const long long[::1] node_bounds,
-    const int[::1] node_keys,
-    int[::1] slots,
-    long long[::1] bounds,
-    int[::1] keys,
-    int[::1] out,
+    const long long[::1] node_bounds, const int[::1] node_keys, int[::1] slots, long long[::1] bounds,
+    int[::1] keys, int[::1] out,
 ):
     """Return the number of distinct productions.
 
@@ -126,13 +115,8 @@ def productions(
 
 
 def listed(
-    const long long[::1] offsets,
-    const int[::1] sizes,
-    const int[::1] numbers,
-    int[::1] place,
-    long long[::1] starts,
-    int[::1] nodes,
-    int[::1] counts,
+    const long long[::1] offsets, const int[::1] sizes, const int[::1] numbers, int[::1] place,
+    long long[::1] starts, int[::1] nodes, int[::1] counts,
 ):
     """List the distinct nodes of each tree: first those with children, then the words.
 

@@ -29,10 +29,7 @@ cdef class Axes:
     cdef const double[:, ::1] values, weights
 
     def __init__(
-        self,
-        const int[::1] columns,
-        const long long[::1] bounds,
-        const double[:, ::1] values,
+        self, const int[::1] columns, const long long[::1] bounds, const double[:, ::1] values,
         const double[:, ::1] weights,
     ):
         self.columns = columns

@@ -17,28 +17,10 @@ import numpy as np
 from rerank.native.data._number cimport u64
 from rerank.native.similarity._tree_edges cimport FREE, Edges, clear_edges, find, key_of, list_edges
 from rerank.native.similarity._tree_parts cimport (
-    Block,
-    Groups,
-    Kernel,
-    NodeTable,
-    Output,
-    Room,
-    Tree,
-    fill_first_row,
-    group,
-    needed,
-    ungroup,
+    Block, Groups, Kernel, NodeTable, Output, Room, Tree, fill_first_row, group, needed, ungroup,
 )
 from rerank.native.similarity._tree_programs cimport (
-    CELLS,
-    ENTRIES,
-    LINKS,
-    MEMBERS,
-    Program,
-    Sweep,
-    Weights,
-    compile,
-    run,
+    CELLS, ENTRIES, LINKS, MEMBERS, Program, Sweep, Weights, compile, run,
 )
 
 

@@ -17,13 +17,8 @@ cdef inline void clear(const Tree* x, double* r) noexcept nogil:
 
 
 def rows(
-    Lists lists,
-    const long long[::1] which,
-    Lists others,
-    const double[::1] weights,
-    bint words,
-    double[::1] r,
-    double[:, ::1] out,
+    Lists lists, const long long[::1] which, Lists others, const double[::1] weights, bint words,
+    double[::1] r, double[:, ::1] out,
 ):
     """Compute the rows of the trees ``which`` of lists and the columns of all trees of others.
 

@@ -5,17 +5,7 @@ compared: Moschitti, Making tree kernels practical for natural language learning
 """
 
 from rerank.native.similarity._tree_parts cimport (
-    Block,
-    Groups,
-    Kernel,
-    NodeTable,
-    Output,
-    Room,
-    Tree,
-    fill_first_row,
-    group,
-    needed,
-    ungroup,
+    Block, Groups, Kernel, NodeTable, Output, Room, Tree, fill_first_row, group, needed, ungroup,
 )
 
 
@@ -40,12 +30,7 @@ cdef inline void pack(const NodeTable* nodes, const Groups* x, Children* c) noex
 
 
 cdef inline double delta_of(
-    const int* mine,
-    const int* ranks,
-    const int* theirs,
-    int n,
-    const Block* y,
-    const Output* out,
+    const int* mine, const int* ranks, const int* theirs, int n, const Block* y, const Output* out,
     double decay,
 ) noexcept nogil:
     """The delta of two nodes with n children each: productions and ranks of mine, numbers of theirs."""

@@ -18,8 +18,7 @@ cdef struct NodeTable:  # all distinct nodes; see _interning.pyx
 cdef struct Tree:  # the distinct nodes of one tree: those with children, then words
     const int* nodes
     const int* counts
-    int n_inner
-    int n
+    int n_inner, n
 
 
 cdef struct Block:  # distinct nodes of trees: words, nodes with words only below them, then all others

@@ -11,10 +11,7 @@ cdef class Nodes:
     """All distinct nodes: the arrays of similarity/trees/interning.py."""
 
     def __init__(
-        self,
-        const long long[::1] bounds,
-        const int[::1] keys,
-        const int[::1] symbols,
+        self, const long long[::1] bounds, const int[::1] keys, const int[::1] symbols,
         const int[::1] productions,
     ):
         self.bounds = bounds
@@ -42,16 +39,8 @@ cdef class Part:
     """The distinct nodes of some trees, numbered as ``Block`` describes, and the trees themselves."""
 
     def __init__(
-        self,
-        const int[::1] symbols,
-        const int[::1] productions,
-        const long long[::1] first,
-        const int[::1] children,
-        const int[::1] ranges,
-        int n_words,
-        int n_low,
-        Lists lists,
-        int n,
+        self, const int[::1] symbols, const int[::1] productions, const long long[::1] first,
+        const int[::1] children, const int[::1] ranges, int n_words, int n_low, Lists lists, int n,
     ):
         self.symbols = symbols
         self.productions = productions
@@ -195,15 +184,8 @@ cdef class Kernel:
         return 0
 
     def rows(
-        self,
-        Nodes nodes,
-        Lists lists,
-        const long long[::1] which,
-        Py_ssize_t start,
-        Part part,
-        Room room,
-        double[:, ::1] out,
-        Py_ssize_t column,
+        self, Nodes nodes, Lists lists, const long long[::1] which, Py_ssize_t start, Part part, Room room,
+        double[:, ::1] out, Py_ssize_t column,
     ):
         """Compute the rows of the trees which[start:] and the columns of a part.
 

@@ -12,8 +12,7 @@ cdef enum:
 
 
 cdef struct Weights:
-    double decay
-    double mu
+    double decay, mu
     double alone  # delta of nodes without children of one label
     int most  # members of a subsequence, 0 = any number
     const double* power  # of decay, 0 to 2 * CELLS
@@ -53,9 +52,7 @@ cdef inline void add(
     Program* p, int member, int i, int j, int rank, int* last, const Weights* w
 ) noexcept nogil:
     """Add a pair of children; INOUT last, the last pair of each member so far."""
-    cdef int t = p.n
-    cdef int at = p.first_link[t]
-    cdef int s = last[member]
+    cdef int t = p.n, at = p.first_link[t], s = last[member]
     p.member[t] = member
     p.i[t] = i
     p.j[t] = j

@@ -7,9 +7,7 @@ the pairs with the positions start[i]:stop[i] of its list. Pairs are numbered in
 
 import numpy as np
 
-from libc.math cimport INFINITY
-from libc.math cimport exp
-from libc.math cimport log
+from libc.math cimport INFINITY, exp, log
 
 
 def add_sums(

@@ -1,7 +1,6 @@
 """Sums over the pairs of one list by the distances of their scores; see ``PseudoPairs``."""
 
-from libc.math cimport exp
-from libc.math cimport fabs
+from libc.math cimport exp, fabs
 
 # Beyond this distance from the reference, sums are scaled anew: exponentials up to there do not overflow.
 cdef enum:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from inspect import cleandoc
 from itertools import chain
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -180,12 +181,9 @@ def parameters_of(options: type[frame.Verb]) -> list[Any]:
                 (last if of_reading else found)[name] = _parameter(field, (part, key), group)
     quiet = found.pop("quiet")
     if not {"as_", "form", "out"}.isdisjoint(options.settings):
-        last["guard_cells"] = _parameter(*_guard(), frame.OUTPUTS)
+        guard = frame.Guarded.settings["guard_cells"]
+        last["guard_cells"] = _parameter(guard, ("own", "guard_cells"), frame.OUTPUTS)
     return [*found.values(), *last.values(), quiet]
-
-
-def _guard() -> tuple[Field, tuple[str, str]]:
-    return frame.Guarded.settings["guard_cells"], ("own", "guard_cells")
 
 
 class Command(TyperCommand):
@@ -278,7 +276,7 @@ def command_of(name: str, found: Any) -> Any:
         name,
         params=parameters,
         callback=callback,
-        help=_help_of(found),
+        help=cleandoc(found.__doc__ or ""),
         rich_markup_mode=None,
         context_settings={"default_map": NO_HELP},
     )
@@ -297,9 +295,3 @@ def command_of(name: str, found: Any) -> Any:
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _help_of(function: Callable[..., Any]) -> str:
-    from inspect import cleandoc
-
-    return cleandoc(function.__doc__ or "")

@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from rerank.formats import format_of
 from rerank.formats.base import load_for
 from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
 from rerank.models import predictions
-from rerank.models.adaptation import Adaptation
 from rerank.models.base import ORACLE, Model, load_model
 from rerank.models.classes import ClassesModel
+
+if TYPE_CHECKING:
+    from rerank.models.adaptation import Adaptation
 
 _OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists
 _NO_SCORES = ("grades", "probabilities")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,7 +42,7 @@ class Pipeline:
     def stage(self, stage: Stage) -> list[Step]:
         """Return the active steps of a stage, in the order in which they run."""
         steps = [step for step in self.steps if step.stage == stage and step.active]
-        return sorted(steps, key=lambda step: step.position)
+        return sorted(steps, key=attrgetter("place"))
 
     @property
     def after(self) -> list[AfterStep]:

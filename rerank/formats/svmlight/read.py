@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -49,7 +49,7 @@ from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    pass
 
 
 _LARGEST_INDEX = 2**31 - 1
@@ -175,17 +175,16 @@ class Source:
         threads = min(self.options.n_threads(), len(self.parts))
         results: list[T] = []
         shown = progress.step(f"parsing {os.path.basename(self.path)}", len(self.text), "byte")
-        with shown as advance, _pool(threads) if threads > 1 else nullcontext() as pool:
+        with shown as advance, ExitStack() as stack:
+            pool = None
+            if threads > 1:
+                from concurrent.futures import ThreadPoolExecutor  # small files do without it
+
+                pool = stack.enter_context(ThreadPoolExecutor(threads))
             for result in (map if pool is None else pool.map)(work, range(len(self.parts))):
                 advance(len(self.parts[len(results)][0]))
                 results.append(result)
         return results
-
-
-def _pool(threads: int) -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # here, as small files do without it
-
-    return ThreadPoolExecutor(threads)
 
 
 def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:

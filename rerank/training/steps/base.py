@@ -67,11 +67,6 @@ class Step:
         return self
 
     @property
-    def position(self) -> int:
-        """Where it runs among the steps of its stage."""
-        return self.place
-
-    @property
     def active(self) -> bool:
         """Whether it does anything."""
         raise NotImplementedError

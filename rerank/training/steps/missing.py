@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import AFTER_SCALING, Imputation, fit_missing, note_empty
-from rerank.learners.base import Learner
+from rerank.learners.base import LEARNERS, Learner
 from rerank.training.data import TrainingData
 from rerank.training.options import TrainOptions
 from rerank.training.steps.base import STEPS, Stage, Step
@@ -19,34 +19,31 @@ class FillMissing(Step):
     """Fill missing values by a name of data.missing.POLICIES; None keeps features as they are.
 
     Scores of merged runs are filled by list-min unless another policy is chosen, or stay missing if the
-    learner accepts that (``of_runs``).
+    learner accepts that.
     """
 
     missing: str | None = None
-    of_runs: bool = False
 
     name: ClassVar[str] = "missing"
     stage: ClassVar[Stage] = "features"
-    place: ClassVar[int] = 10  # raw values are filled, and then scaled, unless ``position`` is another
+    place: ClassVar[int] = 10  # raw values are filled, and then scaled, unless it is list-min
     settings: ClassVar[tuple[str, ...]] = ("missing",)
     section: ClassVar[str] = "data"
     accepts_classes: ClassVar[bool] = True
 
     @classmethod
     def of(cls, options: TrainOptions) -> Self:
-        return cls(options.data.policy, options.data.missing is None)
+        chosen, policy = options.data.missing, options.data.policy
+        keeps = chosen != policy and LEARNERS.get(str(options.learner["name"])).accepts_nan
+        return cls("nan" if keeps else policy)
 
-    @property
-    def position(self) -> int:
-        return 30 if self.missing in AFTER_SCALING else self.place
+    def __post_init__(self) -> None:
+        if self.missing in AFTER_SCALING:
+            vars(self)["place"] = 30
 
     @property
     def active(self) -> bool:
         return self.missing is not None
-
-    def resolve(self, learner: Learner, lists: CandidateLists) -> Self:
-        keeps = self.of_runs and self.missing is not None and learner.accepts_nan
-        return replace(self, missing="nan") if keeps else self
 
     def fit(self, lists: CandidateLists, raw: CandidateLists) -> Imputation:
         assert self.missing is not None  # it is active

@@ -9,14 +9,14 @@ ctypedef fused Node:
     int
 
 
-cdef inline void tree_add(Node* tree, Py_ssize_t k, Py_ssize_t at, int n, double h) noexcept nogil:
+cdef inline void tree_add(Node* tree, Py_ssize_t k, Py_ssize_t at, double n, double h) noexcept nogil:
     """Add to position `at` (from 1) of a tree over k positions; h is not used where only counts are kept."""
     while at <= k:
         if Node is Sums:
             tree[at].n += n
             tree[at].h += h
         else:
-            tree[at] += n
+            tree[at] += <int> n
         at += at & -at
 
 

@@ -229,7 +229,7 @@ select: {metric: nDCG@10, keep_margin: auto}
 scaling: zscore
 seed: 0x10
 """
-HEADS = Path(rerank.__file__).parent / "features" / "collins.heads"
+HEADS = Path(rerank.__file__).parent / "extensions" / "parsing" / "collins.heads"
 
 
 def corpus() -> dict[str, list[Seed]]:

@@ -27,7 +27,7 @@ FOLDERS = ("configs", "data", "rerank", "scripts", "tests")
 FILES = ("CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml")
 TESTS = [
     f"tests/{name}"
-    for name in ("native", "data", "formats", "features", "metrics", "similarity", "learners", "contracts")
+    for name in ("native", "data", "formats", "extensions", "metrics", "similarity", "learners", "contracts")
 ]
 COMPILE = "from setuptools import setup; setup()"
 

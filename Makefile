@@ -61,7 +61,7 @@ index: build ## Note where learners, metrics, formats, models and kernels are (r
 lint: build ## Run ruff, cython-lint and scripts/lint_kernels.py
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/cython-lint rerank/native
+	@$(BIN)/cython-lint rerank/native rerank/extensions
 	@$(BIN)/python scripts/lint_kernels.py
 
 types: $(VENV)/.dev ## Run mypy
@@ -95,5 +95,5 @@ wheel: build ## Build an sdist and a wheel in dist/
 
 clean: ## Remove what was built, except the virtual environment
 	rm -rf build dist $(DEMO) *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find rerank/native -name '*.so' -delete
+	find rerank -name '*.so' -delete
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -28,22 +28,22 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (29, 2131),
+    "cli": (29, 2132),
     "core": (33, 3726),
     "data": (37, 5207),
     "evaluation": (17, 3029),
     "experiments": (10, 1673),
-    "extensions": (62, 9290),
+    "extensions": (65, 9290),
     "formats": (41, 6777),
     "learners": (43, 6201),
     "metrics": (21, 3239),
     "models": (23, 3361),
-    "native": (11, 86),
+    "native": (9, 86),
     "report": (11, 1569),
     "similarity": (15, 1896),
     "training": (23, 2299),
 }
-LINES, CODE, FILES, SMALL = 77930, 50688, 381, 72
+LINES, CODE, FILES, SMALL = 77933, 50689, 382, 73
 PRIVATE_ONCE, NAMES_TWICE = 463, 116
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (412, 80, 12)

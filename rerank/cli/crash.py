@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from contextvars import ContextVar
@@ -28,7 +29,7 @@ def report(error: BaseException) -> int:
     The traceback is printed after ``rerank --debug``. Otherwise it is written to a file of the folder for
     temporary files, with the versions and the arguments.
     """
-    if isinstance(error, ImportError) and (error.name or "").startswith(_KERNELS):
+    if isinstance(error, ImportError) and re.match(r"rerank\.(.*\.)?native\b", error.name or ""):
         stale = "a kernel cannot be imported, build them again (make build): " * (error.name != _KERNELS)
         say(f"{stale}{error}")
         return EXIT_USAGE

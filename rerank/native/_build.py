@@ -1,8 +1,9 @@
 """Build command for the Cython kernels.
 
-Every ``_*.pyx`` below ``rerank/native`` becomes an extension module: adding a kernel means adding a file. C
-files go to the build directory, never beside the sources. setuptools loads this file by itself, before
-the package can be imported, so it imports nothing from the package.
+Every ``_*.pyx`` becomes an extension module: adding a kernel means adding a file, in a folder below
+``rerank/native`` or in the folder ``native`` of an extension. C files go to the build directory, never beside
+the sources. setuptools loads this file by itself, before the package can be imported, so it imports nothing
+from the package.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ SHARED_UTILITY = "rerank.native._cyutility"
 
 
 class BuildKernels(build_ext):  # type: ignore[misc]
-    """``build_ext`` that cythonizes each kernel it finds under ``rerank/native``.
+    """``build_ext`` that cythonizes each kernel it finds.
 
     Editable installs, ``build_ext --inplace`` and wheels share one build directory, so that a kernel is
     compiled once.
     """
 
     def finalize_options(self) -> None:
-        sources = sorted(Path("rerank/native").rglob("_*.pyx"))
+        sources = sorted(Path("rerank").rglob("_*.pyx"))
         self.distribution.ext_modules = [
             Extension(SHARED_UTILITY, []),
             *(Extension(".".join(p.with_suffix("").parts), [p.as_posix()]) for p in sources),
@@ -93,7 +94,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]
     def _remove_stale(self) -> None:
         """Remove kernels whose source is gone: a wheel would ship them."""
         current = {Path(self.build_lib, self.get_ext_filename(e.name)) for e in self.extensions}
-        for built in Path(self.build_lib, "rerank", "native").rglob("_*.*"):
+        for built in Path(self.build_lib, "rerank").rglob("_*.*"):
             if built.suffix in (".so", ".pyd") and built not in current:
                 built.unlink()
 
@@ -103,7 +104,7 @@ class SourceDistribution(sdist):  # type: ignore[misc]
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         more = [name for name in ("Makefile", "CHANGELOG.md") if Path(name).is_file()]
-        more += [path.as_posix() for path in sorted(Path("rerank/native").rglob("*.pxd"))]
+        more += [path.as_posix() for path in sorted(Path("rerank").rglob("*.pxd"))]
         for folder in ("configs", "data", "scripts", "tests"):
             for path in sorted(Path(folder).rglob("*")):
                 if path.is_file() and "__pycache__" not in path.parts:

@@ -18,6 +18,7 @@ from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
+from rerank.extensions.parsing.native._bllip import FAULTS, MOST_FEATURES, fill, scan
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import content_start, parts_of_lines, write_blocks
 from rerank.formats.common import (
@@ -33,7 +34,6 @@ from rerank.formats.common import (
 )
 from rerank.formats.feature_columns import ColumnNames, columns_to_keep, is_wide, narrowed, read_feature_names
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_lines
-from rerank.native.formats._bllip import FAULTS, MOST_FEATURES, fill, scan
 from rerank.native.formats._write import BllipLines, most_values
 
 _MEANING = {

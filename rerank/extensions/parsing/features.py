@@ -45,9 +45,9 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, Sparse
 from rerank.extensions.parsing.heads import HeadTable, bare_label, default_heads
-from rerank.native.features._treefeatures import Trees, hash_strings
-from rerank.native.features._treefeatures_names import spell
-from rerank.native.features._treefeatures_sets import Columns, Counts
+from rerank.extensions.parsing.native._treefeatures import Trees, hash_strings
+from rerank.extensions.parsing.native._treefeatures_names import spell
+from rerank.extensions.parsing.native._treefeatures_sets import Columns, Counts
 
 Words = NDArray[np.uint64]
 

@@ -18,13 +18,13 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.extensions.parsing.native._parses import KINDS, scan
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import content_start
 from rerank.formats.builders import bracket_strings
 from rerank.formats.common import STORE, not_a_number, note, quoted
 from rerank.formats.texts import read_lines
 from rerank.native.formats._moses import count_lines
-from rerank.native.formats._parses import KINDS, scan
 
 _LINE = "a gold tree, or log2 probability<TAB>tree"
 

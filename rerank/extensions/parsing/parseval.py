@@ -43,6 +43,7 @@ from rerank.core.types import AnyArray, Counts, Floats, Ints, Mask, NDArray
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
+from rerank.extensions.parsing.native import _parseval
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
@@ -54,7 +55,6 @@ from rerank.metrics.selecting import (
     fitted,
     saved_counts,
 )
-from rerank.native.metrics import _parseval
 
 Kinds = NDArray[np.int8]
 

@@ -30,7 +30,7 @@ from rerank.data.columns.traces import (
     residue_name,
     without_chain,
 )
-from rerank.native.data import _sequences
+from rerank.extensions.proteins.native import _sequences
 
 EXPECTED = "ranges such as 12-90, A:12-90,A:110-150 or A (a whole chain)"
 _RESIDUE = r"(-?[0-9]{1,8})([A-Za-z]?)"

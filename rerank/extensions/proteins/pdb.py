@@ -14,9 +14,9 @@ from rerank.core.files.read import Buffer
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index, Mask, NDArray
 from rerank.data.columns.traces import Keys, Traces, residue_name
+from rerank.extensions.proteins.native import _pdb
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of, quoted
-from rerank.native.formats import _pdb
 
 UNKNOWN = ord("X")
 

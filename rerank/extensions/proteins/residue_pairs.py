@@ -22,7 +22,7 @@ from rerank.core.types import ArrayLike, Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import Traces
-from rerank.native.metrics import _superposition
+from rerank.extensions.proteins.native import _superposition
 
 CUTOFFS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Distances in Å within which residues are counted."""

@@ -14,12 +14,12 @@ from rerank.core.types import Bytes, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.extensions.transductive.base import Adapted, Adapter, Transductive
+from rerank.extensions.transductive.native import _pseudo_margin
 from rerank.extensions.transductive.space import Basis
 from rerank.learners.base import LEARNERS
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.learners.rankboost.rounds import Distribution, PairRanges, boost, ranges_of
 from rerank.models.stumps import StumpModel
-from rerank.native.transductive import _pseudo_margin
 
 _FIGURES = (
     "unlabelled_pairs",

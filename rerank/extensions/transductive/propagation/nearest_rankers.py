@@ -14,6 +14,7 @@ from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.extensions.transductive.adapting import Advance
 from rerank.extensions.transductive.lists import in_chunks
+from rerank.extensions.transductive.native import _consensus
 from rerank.extensions.transductive.propagation.ranked import (
     NOT_REACHED,
     Nodes,
@@ -23,7 +24,6 @@ from rerank.extensions.transductive.propagation.ranked import (
     seen_by_kernel,
 )
 from rerank.extensions.transductive.propagation.settings import PropagationSettings
-from rerank.native.transductive import _consensus
 from rerank.similarity.graph import nearest_in
 
 Rule = Literal["borda", "mean", "kemeny"]

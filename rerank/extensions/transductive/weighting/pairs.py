@@ -14,10 +14,10 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.pairs import Pairs
+from rerank.extensions.transductive.native import _differences
 from rerank.extensions.transductive.space import Points, distances_of
 from rerank.extensions.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS, fit_ratio, typical_distance
 from rerank.models.training import statistics_of
-from rerank.native.transductive import _differences
 
 Space = tuple[Points, Points]  # the items of the labelled lists, and those of the list
 _FIGURES = (

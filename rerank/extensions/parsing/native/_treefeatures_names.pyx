@@ -5,13 +5,13 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from rerank.native.features._treefeatures cimport Trees
-from rerank.native.features._treefeatures_keys cimport NO_MEMORY, reserve
-from rerank.native.features._treefeatures_templates cimport (
+from rerank.extensions.parsing.native._treefeatures cimport Trees
+from rerank.extensions.parsing.native._treefeatures_keys cimport NO_MEMORY, reserve
+from rerank.extensions.parsing.native._treefeatures_templates cimport (
     ABOVE, ADJACENT, AT_MOST, EQUAL, LABEL, LINE, MARKED, MOST_PARTS, N_TYPES, SIDE, STOP, TOP, WORD, Builder,
     Part, generate,
 )
-from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk
+from rerank.extensions.parsing.native._treefeatures_walk cimport NONE, Unit, Walk
 
 
 cdef struct Text:

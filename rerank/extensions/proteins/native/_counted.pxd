@@ -3,8 +3,8 @@
 from libc.math cimport sqrt
 from libc.string cimport memcpy
 
-from rerank.native.metrics._rotation cimport Placement
-from rerank.native.metrics._superposed cimport (
+from rerank.extensions.proteins.native._rotation cimport Placement
+from rerank.extensions.proteins.native._superposed cimport (
     CUTOFFS, Pair, Stand, add_to_pool, apply, is_new, measure, place_weighted, settle, settle_within, sharpen,
 )
 

@@ -20,11 +20,11 @@ import numpy as np
 
 from libc.math cimport INFINITY, NAN, cbrt, sqrt
 
-from rerank.native.metrics._canonical cimport canonical, centre, comes_first
-from rerank.native.metrics._counted cimport MOST_SEEDS, search_counts
-from rerank.native.metrics._rotation cimport MOMENTS, Placement, place
-from rerank.native.metrics._scored cimport search_tm
-from rerank.native.metrics._superposed cimport (
+from rerank.extensions.proteins.native._canonical cimport canonical, centre, comes_first
+from rerank.extensions.proteins.native._counted cimport MOST_SEEDS, search_counts
+from rerank.extensions.proteins.native._rotation cimport MOMENTS, Placement, place
+from rerank.extensions.proteins.native._scored cimport search_tm
+from rerank.extensions.proteins.native._superposed cimport (
     CUTOFFS, SEEN, Pair, Stand, add_to_pool, apply, forget, measure, settle, word,
 )
 

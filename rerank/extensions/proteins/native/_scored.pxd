@@ -2,8 +2,15 @@
 
 from libc.math cimport floor
 
-from rerank.native.metrics._rotation cimport Placement
-from rerank.native.metrics._superposed cimport CUTOFFS, Pair, Stand, is_new, measure, place_weighted
+from rerank.extensions.proteins.native._rotation cimport Placement
+from rerank.extensions.proteins.native._superposed cimport (
+    CUTOFFS,
+    Pair,
+    Stand,
+    is_new,
+    measure,
+    place_weighted,
+)
 
 cdef enum:
     TM_SEEDS = 48

@@ -3,8 +3,8 @@
 from libc.stdlib cimport free
 
 from rerank.native.data._number cimport u64
-from rerank.native.features._treefeatures_keys cimport NO_MEMORY, Key, bytes_key
-from rerank.native.features._treefeatures_walk cimport annotate, lay_out, make_room
+from rerank.extensions.parsing.native._treefeatures_keys cimport NO_MEMORY, Key, bytes_key
+from rerank.extensions.parsing.native._treefeatures_walk cimport annotate, lay_out, make_room
 
 
 def hash_strings(const unsigned char[::1] data, const long long[::1] bounds, u64[:, ::1] out):

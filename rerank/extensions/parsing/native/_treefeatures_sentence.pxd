@@ -3,12 +3,12 @@
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from rerank.native.features._treefeatures cimport Trees
-from rerank.native.features._treefeatures_keys cimport (
+from rerank.extensions.parsing.native._treefeatures cimport Trees
+from rerank.extensions.parsing.native._treefeatures_keys cimport (
     NO_MEMORY, Key, Keys, clear, find_or_add, mixed, number_key, reserve,
 )
-from rerank.native.features._treefeatures_templates cimport Builder, Found, generate, n_steps
-from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk
+from rerank.extensions.parsing.native._treefeatures_templates cimport Builder, Found, generate, n_steps
+from rerank.extensions.parsing.native._treefeatures_walk cimport NONE, Unit, Walk
 
 
 cdef struct Seen:

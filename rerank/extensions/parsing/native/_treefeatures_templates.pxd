@@ -8,8 +8,15 @@ among the rule's says which it is.
 from libc.string cimport memcpy
 
 from rerank.native.data._number cimport u64
-from rerank.native.features._treefeatures_keys cimport Key, mixed, number_key, same
-from rerank.native.features._treefeatures_walk cimport NONE, Grammar, Unit, Walk, argument_of, key_of
+from rerank.extensions.parsing.native._treefeatures_keys cimport Key, mixed, number_key, same
+from rerank.extensions.parsing.native._treefeatures_walk cimport (
+    NONE,
+    Grammar,
+    Unit,
+    Walk,
+    argument_of,
+    key_of,
+)
 
 cdef enum:
     RULE

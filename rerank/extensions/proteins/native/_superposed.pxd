@@ -2,7 +2,7 @@
 
 from libc.string cimport memset
 
-from rerank.native.metrics._rotation cimport MOMENTS, Placement, place
+from rerank.extensions.proteins.native._rotation cimport MOMENTS, Placement, place
 
 ctypedef unsigned long long word
 

@@ -12,12 +12,12 @@ import numpy as np
 from rerank.native.data._number cimport trailing_zeros, u64
 from rerank.native.data._prefetch cimport prefetch
 from rerank.native.data._sort cimport BUCKETS, counting_pass, word
-from rerank.native.features._treefeatures cimport Trees
-from rerank.native.features._treefeatures_keys cimport (
+from rerank.extensions.parsing.native._treefeatures cimport Trees
+from rerank.extensions.parsing.native._treefeatures_keys cimport (
     ABSENT, NO_MEMORY, Key, Keys, find, find_or_add, key_ahead, reserve, slot_ahead,
 )
-from rerank.native.features._treefeatures_sentence cimport Seen, Sentence, begin, release, scan
-from rerank.native.features._treefeatures_templates cimport N_TYPES
+from rerank.extensions.parsing.native._treefeatures_sentence cimport Seen, Sentence, begin, release, scan
+from rerank.extensions.parsing.native._treefeatures_templates cimport N_TYPES
 
 
 cdef struct Rows:

@@ -1,6 +1,6 @@
 """One parse tree with its lexical heads, without the words that are left out and empty constituents."""
 
-from rerank.native.features._treefeatures_keys cimport Key, mixed, number_key, reserve
+from rerank.extensions.parsing.native._treefeatures_keys cimport Key, mixed, number_key, reserve
 from rerank.native.data._number cimport u64
 
 cdef enum:

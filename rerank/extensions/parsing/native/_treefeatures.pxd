@@ -1,8 +1,8 @@
 """A walker of the trees of a forest; see _treefeatures.pyx."""
 
 from rerank.native.data._number cimport u64
-from rerank.native.features._treefeatures_templates cimport Builder
-from rerank.native.features._treefeatures_walk cimport Grammar, Walk
+from rerank.extensions.parsing.native._treefeatures_templates cimport Builder
+from rerank.extensions.parsing.native._treefeatures_walk cimport Grammar, Walk
 
 
 cdef class Trees:

@@ -1,0 +1,1 @@
+"""Kernels of parses and of their features."""

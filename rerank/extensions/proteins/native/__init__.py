@@ -1,0 +1,1 @@
+"""Kernels of structures and sequences of residues."""

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 # ``rerank.metrics.bleu`` is the function, after ``import rerank.metrics.bleu``, too;
 # ``from rerank.metrics.bleu import Bleu`` reads the file.
-OF_FILES = frozenset({"bleu", "chrf", "parseval"})
+OF_FILES = frozenset({"bleu", "chrf"})

@@ -3,29 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
-from rerank.core.types import Floats
+from rerank.core.types import Floats, Mask
 from rerank.data.judge import Metric
 from rerank.data.lists import CandidateLists
-from rerank.data.unjudged import (
-    Unjudged,
-    has_negative,
-    has_order,
-    level_of_unjudged,
-    unjudged_items,
-    with_level,
-)
 from rerank.learners.base import Learner
 from rerank.models.training import Training, UnjudgedRecord
 from rerank.training.data import TrainingData
 from rerank.training.steps.base import STEPS, Stage, Step
 
+Unjudged = Literal["skip", "negative", "error"]
 _COUNT_THEM = "--unjudged negative (unjudged='negative') counts them as not relevant"
+
+
+def unjudged_items(lists: CandidateLists) -> Mask:
+    """Return which items are unjudged although their list has a judged item, bool (n_items)."""
+    if lists.labels is None:
+        return np.zeros(lists.n_items, dtype=bool)
+    return np.isnan(lists.labels) & np.repeat(lists.judged_lists(), lists.lengths)
+
+
+def level_of_unjudged(lists: CandidateLists) -> float:
+    """Return the largest judged label that is 0 or below; 0 if all are above.
+
+    That is the label of judged items that are not relevant: 0 as in TREC's judgements, also if junk has -1
+    or -2 there, and -1 if labels are -1 and 1.
+    """
+    assert lists.labels is not None
+    return (
+        float(np.max(lists.labels, initial=-np.inf, where=lists.labels <= 0)) if has_negative(lists) else 0.0
+    )
+
+
+def has_negative(lists: CandidateLists) -> bool:
+    """Return whether an item is judged as not relevant, with a label of 0 or below."""
+    return lists.labels is not None and bool(np.any(lists.labels <= 0))
+
+
+def has_order(lists: CandidateLists) -> bool:
+    """Return whether a list has two different labels."""
+    if lists.labels is None:
+        return False
+    starts = lists.offsets[:-1]
+    return bool(np.any(np.fmax.reduceat(lists.labels, starts) > np.fmin.reduceat(lists.labels, starts)))
+
+
+def with_level(lists: CandidateLists, level: float) -> CandidateLists:
+    """Return the same lists with the label ``level`` for the unjudged items of judged lists."""
+    if lists.labels is None:
+        return lists
+    return lists.replace_labels(np.where(unjudged_items(lists), level, lists.labels))
 
 
 @dataclass(frozen=True)

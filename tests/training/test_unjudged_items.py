@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists
-from rerank.data.unjudged import has_negative, has_order, level_of_unjudged, unjudged_items, with_level
+from rerank.training.steps.unjudged import (
+    has_negative,
+    has_order,
+    level_of_unjudged,
+    unjudged_items,
+    with_level,
+)
 
 NAN = np.nan
 

@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (29, 2132),
+    "cli": (29, 2050),
     "core": (33, 3726),
     "data": (36, 5181),
     "evaluation": (17, 3029),
@@ -43,7 +43,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1896),
     "training": (23, 2312),
 }
-LINES, CODE, FILES, SMALL = 77914, 50676, 381, 72
+LINES, CODE, FILES, SMALL = 77834, 50594, 381, 73
 PRIVATE_ONCE, NAMES_TWICE = 463, 116
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (412, 80, 12)

@@ -34,16 +34,7 @@ def consensus(given: Consensus) -> None:
     from rerank.formats.base import format_for
     from rerank.training.consensus import consensus_features
 
-    made = consensus_features(
-        given.data,
-        given.by,
-        given.out,
-        given.to,
-        statistic=given.statistic,
-        jobs=given.jobs,
-        cluster=given.cluster,
-        reading=given.reading,
-    )
+    made = consensus_features(**given.others())
     added = f"{count(made.n_items, 'item')} with {count(len(given.by), 'further feature')}"
     inform(f"{added} to {given.out} ({given.to or format_for(given.out)})")
 
@@ -136,15 +127,7 @@ def qa(given: Qa) -> None:
     from rerank.formats.base import format_for
     from rerank.formats.sources import size_of
 
-    made = qa_features(
-        given.data,
-        given.typed,
-        given.out,
-        given.to,
-        questions=given.questions,
-        passages=given.passages,
-        reading=given.reading,
-    )
+    made = qa_features(given.data, given.typed, **given.others("data"))
     for line in made.statistics.lines(made.settings):
         inform(line)
     inform(f"{size_of(made.lists)} to {given.out} ({given.to or format_for(given.out)})")

@@ -59,6 +59,11 @@ class Verb(Settings):
         False, "print errors only: no notes, progress or summary", flags=("--quiet", "-q"), group=RUNNING
     )
 
+    def others(self, *taken: str) -> dict[str, Any]:
+        """Return the settings but ``taken`` and --quiet, and how files are read: arguments of a function."""
+        left = {name: getattr(self, name) for name in self.settings if name not in (*taken, "quiet")}
+        return left | ({"reading": self.reading} if self.reads else {})
+
 
 class Printed(Settings):
     """The form of what is printed."""

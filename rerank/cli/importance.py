@@ -86,13 +86,9 @@ def permute(given: Permute) -> None:
         given.model,
         given.data,
         given.metric,
-        groups=given.group or [],
-        repeats=given.repeats,
-        permutation_seed=given.permutation_seed,
+        groups=given.group,
+        **given.others("model", "data", "metric", "group", "top", "out", "as_"),
         **given.judging,
-        jobs=given.jobs,
-        cluster=given.cluster,
-        reading=given.reading,
     )
     _print(given.as_, found.sheets(given.top), found.as_json)
     _write(found.tsv(), given.out)

@@ -66,22 +66,7 @@ def predict(given: Predict) -> None:
     from rerank.core.text import count
     from rerank.models import predict as predicting
 
-    found = predicting.predict(
-        given.model,
-        given.data,
-        given.as_,
-        out=given.out,
-        tag=given.tag,
-        keep_margin=given.keep_margin,
-        transductive_report=given.transductive_report,
-        allow_oracle=given.allow_oracle,
-        cache=given.cache,
-        cache_nearest=given.cache_nearest,
-        cache_by=given.cache_by,
-        jobs=given.jobs,
-        cluster=given.cluster,
-        reading=given.reading,
-    )
+    found = predicting.predict(given.model, given.data, given.as_, **given.others("model", "data", "as_"))
     if given.allow_oracle:
         from rerank.models.base import USES_TEST_LABELS
 

@@ -47,15 +47,4 @@ def report(given: Report) -> None:
     """
     from rerank.experiments.reporting import report_files
 
-    report_files(
-        given.folders,
-        given.form,
-        out=given.out,
-        per_list=given.per_list,
-        html=given.html,
-        adaptation=given.adaptation,
-        choices=given.choices,
-        costs=given.costs,
-        all_pairs=given.all_pairs,
-        **given.judging,
-    )
+    report_files(given.folders, given.form, **given.others("folders", "form"), **given.judging)

@@ -59,15 +59,7 @@ def run(given: Run) -> int:
         if given.status and not overview.is_done:
             return EXIT_NO
         return 0
-    summary = run_experiment(
-        given.config,
-        given.out,
-        jobs=given.jobs,
-        cluster=given.cluster,
-        models=given.models,
-        task=given.task,
-        shard=given.shard,
-    )
+    summary = run_experiment(**given.others("dry_run", "list_", "status"))
     for cell, error in summary.failed:
         say(f"cell {cell.number} failed ({cell.row}, fold {cell.fold}): {error}")
     for line in summary.lines():

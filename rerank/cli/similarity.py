@@ -63,16 +63,8 @@ def similarity(given: Similarity) -> None:
 
     settings = settings_of(given.set_ or [], {"components": given.components})
     found = list_similarity(
-        given.data,
-        given.kernel,
-        given.out,
-        given.figure,
         settings=settings,
         neighbours=given.nearest,
-        repair=given.repair,  # type: ignore[arg-type]  # checked there
-        scaling=given.scaling,
-        jobs=given.jobs,
-        cluster=given.cluster,
-        reading=given.reading,
+        **given.others("components", "set_", "nearest", "as_"),
     )
     write(given.as_, found.lines, found.as_json, found.sheets, data=found.alike_sheet)

@@ -35,14 +35,6 @@ def split(given: Split) -> None:
     from rerank.formats import convert
     from rerank.formats.sources import size_of
 
-    parts = convert.split(
-        given.data,
-        given.part or (),
-        folds=given.folds,
-        seed=given.seed,
-        out=given.out,
-        suffix=given.suffix,
-        reading=given.reading,
-    )
+    parts = convert.split(given.data, given.part, **given.others("data", "part"))
     for name, lists in parts.items():
         inform(f"{os.path.join(given.out, name + given.suffix)}: {size_of(lists)}")

@@ -56,21 +56,7 @@ def weigh_lists(given: WeighLists) -> None:
     from rerank.extensions.transductive import weigh_lists as weighing
     from rerank.training.config import settings_of
 
-    own = {
-        "kernel": given.kernel,
-        "components": given.components,
-        "basis": given.basis,
-        "centres": given.centres,
-    }
-    settings = settings_of(given.set_ or [], own)
-    found = weighing.weigh_lists(
-        given.train,
-        given.test,
-        given.out,
-        settings=settings,
-        scaling=given.scaling,
-        seed=given.seed,
-        jobs=given.jobs,
-        reading=given.reading,
-    )
+    own = ("kernel", "components", "basis", "centres")
+    settings = settings_of(given.set_, {name: getattr(given, name) for name in own})
+    found = weighing.weigh_lists(settings=settings, **given.others(*own, "set_", "as_"))
     write(given.as_, found.lines, found.as_json, lambda: found.sheets()[:1])

@@ -45,7 +45,8 @@ def test_some_format_honours_every_option_and_help_names_it_if_it_is_the_only_on
         (
             "missing",
             "nil",
-            "missing: found 'nil', expected 'error', 'nan', 'zero', 'mean', 'list-mean', 'list-min' or 'indicator'",
+            "missing: found 'nil', expected 'error', 'nan', 'zero', 'mean', 'list-mean', 'list-min' or "
+            "'indicator'",
         ),
         ("layout", "csr", "layout: found 'csr', expected 'auto', 'dense' or 'sparse'"),
         ("n_best", -1, "n_best: found -1, expected 0 or more"),

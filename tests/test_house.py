@@ -28,22 +28,22 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (29, 2050),
+    "cli": (29, 2045),
     "core": (33, 3726),
-    "data": (36, 5181),
+    "data": (36, 5182),
     "evaluation": (17, 3029),
-    "experiments": (10, 1673),
-    "extensions": (65, 9290),
-    "formats": (41, 6777),
+    "experiments": (10, 1672),
+    "extensions": (65, 9287),
+    "formats": (41, 6778),
     "learners": (43, 6201),
-    "metrics": (21, 3239),
+    "metrics": (21, 3241),
     "models": (23, 3361),
     "native": (9, 86),
     "report": (11, 1569),
     "similarity": (15, 1896),
-    "training": (23, 2312),
+    "training": (23, 2313),
 }
-LINES, CODE, FILES, SMALL = 77834, 50594, 381, 73
+LINES, CODE, FILES, SMALL = 77833, 50590, 381, 73
 PRIVATE_ONCE, NAMES_TWICE = 463, 116
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (412, 80, 12)

@@ -71,7 +71,7 @@ def example(tmp_path):
     text = PAGE.read_text(encoding="utf-8")
     (toml,) = re.findall(r"^```toml\n# pyproject.toml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     (code,) = re.findall(r"^```python\n# rerank_median.py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert len(toml.splitlines()) + len([line for line in code.splitlines() if line.strip()]) < 60
+    assert len(toml.splitlines()) + len(code.splitlines()) < 60
     project = tomllib.loads(toml)["project"]
     install(tmp_path, project["name"], project["entry-points"]["rerank.extensions"], code, project["version"])
     return tmp_path

@@ -40,16 +40,16 @@ def _named(head: str) -> Column:
     return Column(head, ("name", "aliases"), _with_aliases)
 
 
-def _entries(registry: Registry[type[T]]) -> Iterator[tuple[str, type[T], str]]:
-    """The names of a registry, their classes, and of those of other distributions which one it is.
+def _entries(registry: Registry[type[T]]) -> Iterator[tuple[tuple[str, str], type[T], str]]:
+    """Yield name and aliases of each entry, its class, and the distribution of one of other packages.
 
     Warns of what other distributions offer and cannot be used.
     """
     for name in registry.names():
-        yield name, registry.get(name), ""
+        yield (name, ", ".join(registry.aliases(name))), registry.get(name), ""
     for name, distribution in registry.offers().items():
         try:
-            yield name, registry.get(name), f" [{distribution}]"
+            yield (name, ""), registry.get(name), f" [{distribution}]"
         except ConfigError as error:
             warnings.warn(str(error), DataNote, stacklevel=2)
     for fault in offers()[1]:
@@ -65,20 +65,17 @@ def learners() -> Sheet:
         return f"{summary}{f' ({source})' if source else ''}; {of}"
 
     rows = []
-    for name, kind, origin in _entries(LEARNERS):
+    for names, kind, origin in _entries(LEARNERS):
         scaling = "" if kind.scale_invariant else kind.default_scaling
-        rows.append(
-            ((name, ", ".join(LEARNERS.aliases(name))), (kind.summary + origin, kind.source, scaling))
-        )
+        rows.append((names, (kind.summary + origin, kind.source, scaling)))
     return _sheet([_named("learner"), Column("what", ("summary", "source", "scaling"), shown)], rows)
 
 
 def formats() -> Sheet:
     """Return name, suffixes and summary of each format."""
     rows = []
-    for name, kind, origin in _entries(FORMATS):
-        aliases = ", ".join(FORMATS.aliases(name))
-        rows.append(((name, aliases), " ".join(kind.suffixes), kind.summary + origin))
+    for names, kind, origin in _entries(FORMATS):
+        rows.append((names, " ".join(kind.suffixes), kind.summary + origin))
     return _sheet([_named("format"), Column("suffixes", ("suffixes",)), Column("what", ("summary",))], rows)
 
 
@@ -93,8 +90,7 @@ def metrics() -> Sheet:
         return f"{summary}{lower}" + (f" (also {aliases})" if aliases else "")
 
     rows = []
-    for name, kind, origin in _entries(FAMILIES):
-        aliases = ", ".join(FAMILIES.aliases(name))
+    for (name, aliases), kind, origin in _entries(FAMILIES):
         better = "lower" if kind.better < 0 else "higher"
         rows.append((name, (kind.summary + origin, better, aliases, kind.meaning, kind.source)))
     for name, one in SETS.items():
@@ -116,11 +112,10 @@ def kernels() -> Sheet:
         return f"{parts[0]}; {'' if parts[1] else 'not '}positive semi-definite"
 
     rows: list[tuple[Any, ...]] = []
-    for name, kind, origin in _entries(KERNELS):
-        aliases = ", ".join(KERNELS.aliases(name))
-        rows.append(((name, aliases), "lists", (kind.summary + origin, kind.definite)))
-    for name, part, origin in _entries(ITEM_KERNELS):
-        rows.append(((name, ""), f"items, by {part.compares}", (part.summary + origin, True)))
+    for names, kind, origin in _entries(KERNELS):
+        rows.append((names, "lists", (kind.summary + origin, kind.definite)))
+    for names, part, origin in _entries(ITEM_KERNELS):
+        rows.append((names, f"items, by {part.compares}", (part.summary + origin, True)))
     columns = [_named("kernel"), Column("compares", ("compares",))]
     return _sheet([*columns, Column("what", ("summary", "definite"), shown)], rows)
 

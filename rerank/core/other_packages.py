@@ -1,4 +1,4 @@
-"""What other packages add to the registries: entry points of the group ``rerank.extensions``.
+"""Entries of the registries that other packages have: entry points of the group ``rerank.extensions``.
 
 An entry point is named KIND.NAME, such as ``learner.median``, and names a class. The metadata of what is
 installed are read for a name that the package itself lacks, and by ``rerank list``.

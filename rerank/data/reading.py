@@ -277,12 +277,13 @@ class DataSection(Reading):
                 values["match"] = "number"
         if part == "unlabelled":
             values = {name: value for name, value in values.items() if name not in OF_JUDGED}
-        return Reading(**values | {"missing": read_as(self.policy)})
+        missing = self.policy() if values.get("merge") else self.missing
+        return Reading(**values | {"missing": read_as(missing)})
 
-    @property
-    def policy(self) -> Missing | None:
-        """What becomes of missing values: what is chosen, or what suits the scores of merged runs."""
-        return self.missing or ("list-min" if self.merge else None)
+    def policy(self, accepts_nan: bool = False) -> Missing | None:
+        """Return the policy for missing values that is chosen, or that for merged runs and such a learner."""
+        default: Missing = "nan" if accepts_nan else "list-min"
+        return self.missing or (default if self.merge else None)
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of a model whose choices become labels."""

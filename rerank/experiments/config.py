@@ -217,7 +217,7 @@ class ExperimentConfig(Settings):
         Raises ConfigError if the row's section ``data`` has an unknown key.
         """
         own = self._own_data(row)
-        if own.get("missing") not in (None, "none") and read_as(self.data.policy) != "nan":
+        if own.get("missing") not in (None, "none") and read_as(self.data.policy()) != "nan":
             expected = "expected data: {missing: nan} of the experiment, as all rows read the same lists"
             raise ConfigError(f"{self._path}: learners.{row}: data.missing: {expected}")
         return (
@@ -235,8 +235,7 @@ class ExperimentConfig(Settings):
         """
         given, own = self.training(row, fold), self._own_data(row)
         changes = {key: getattr(given, key) for key in _DATA_OF_ROW if key != "label" or key in own}
-        if given.missing is None and given.policy is not None:  # of merged runs, which the stores hold
-            changes["missing"] = "nan" if self._kind(row).accepts_nan else given.policy
+        changes["missing"] = given.policy(self._kind(row).accepts_nan)  # the stores hold merged runs
         unlabelled = (test,) if self._kind(row).needs_unlabelled else ()
         return DataSection(train=train, dev=dev, unlabelled=unlabelled, **changes)
 

@@ -144,7 +144,7 @@ def _decisive(config: TrainOptions, parts: Parts, fold: str, seed: int | None, s
         "plan": [config.scaling, config.base_scale, config.grid],
         "features": data.features,
         "label": data.label,
-        "missing": data.policy,
+        "missing": data.missing,
         "unjudged": data.unjudged,
         "quantise": [scheme, digest_of_file(model)] if scheme == "model" else data.quantise,
         "init": data.init if data.initial_file is None else digest_of_file(data.initial_file),

@@ -1,4 +1,4 @@
 """A subject each: its formats, metrics, learners, models, features and kernels in one folder.
 
-Nothing outside imports an extension: the registries find what it has by name.
+Nothing but verbs and the names of ``rerank`` imports an extension: registries find its entries by name.
 """

@@ -322,14 +322,15 @@ def load_for(
     ----------
     path : as for ``load``, whose errors these are.
     reading : without ``missing`` of its own.
-    missing : how absent values are read; None = as ``reading`` says.
+    missing : how absent values are read; None = as ``reading`` says. One run lacks nothing.
     if_refused : only of formats that would refuse them.
     """
     path = os.fspath(path)
     if path != "-":
         restore(path)
     format = FORMATS.get(reading.format or format_of(path))()
-    if missing is not None and "missing" in format.honours and (format.refuses_missing or not if_refused):
+    lacks = format.refuses_missing or (not if_refused and (reading.merge or not format.of_runs))
+    if missing is not None and "missing" in format.honours and lacks:
         reading = reading.with_settings(missing=missing)
     lists = format.read(path, reading)
     if reading.first_best is not None:  # before features are selected: this one need not be among them

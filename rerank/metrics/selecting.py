@@ -157,8 +157,14 @@ class SelectingMetric(Metric):
         """Return a judge that shares counts and choices with the others of ``preparation``."""
 
 
+def with_worst(values: Floats, lists: CandidateLists, better: int) -> tuple[Floats, Mask]:
+    """Return the worst value of the list in place of NaN (n_items), and the lists with a value (n_lists)."""
+    worst = (np.fmin if better > 0 else np.fmax).reduceat(values, lists.offsets[:-1])
+    return np.where(np.isnan(values), np.repeat(worst, lists.lengths), values), ~np.isnan(worst)
+
+
 class MeanMetric(SelectingMetric):
-    """The mean over lists of a value of the chosen item: a metric that is given by its values of items."""
+    """The mean over lists of a value of the chosen item."""
 
     digits: ClassVar[int] = 4
 
@@ -175,16 +181,15 @@ class MeanMetric(SelectingMetric):
         return []
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        lists = preparation.lists
-        values = self.of_items(lists)
-        worst = (np.fmin if self.better > 0 else np.fmax).reduceat(values, lists.offsets[:-1])
+        values = self.of_items(preparation.lists)
+        filled, judged = with_worst(values, preparation.lists, self.better)
         judge = MeanJudge(
             self.name,
             signed(self.name, *self.formula(), "missing:worst", "mean:lists"),
             preparation.of_lists(Selection),
-            np.where(np.isnan(values), np.repeat(worst, lists.lengths), values),
+            filled,
             better=self.better,
-            judged=~np.isnan(worst),
+            judged=judged,
             digits=self.digits,
         )
         judge.lacking = np.isnan(values)

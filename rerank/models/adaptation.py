@@ -1,4 +1,4 @@
-"""What a model that adapts to lists did: rankings by rankers of their own, and a row for each list."""
+"""Results of models that adapt to lists: rankings by rankers made for them, and a row for each list."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import TrainOptions, refuse_with_classes
 from rerank.training.pipeline import Pipeline, pipeline_of
 from rerank.training.select import select
+from rerank.training.steps.missing import FillMissing
 from rerank.training.train import read_inputs
 
 
@@ -129,7 +130,7 @@ class _Runs:
         """Return the statistics of each list under a model without the columns."""
         kept = np.ones(self.lists.n_features, dtype=bool)
         kept[columns] = False
-        fill = fill_of(self.pipeline.options.data.policy)
+        fill = fill_of(self.pipeline.get(FillMissing).missing)
         dev = None if self.dev is None else self._without(self.dev, kept, fill)
         side, bare = self.side, self.side.unlabelled
         if bare is not None:

@@ -15,7 +15,7 @@ from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, is_
 from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
 from rerank.core.settings import Settings
 from rerank.data.reading import BASE, DataSection, paths_of
-from rerank.training.options import DEFAULT_LEARNER, TrainOptions
+from rerank.training.options import DEFAULT_LEARNER, Select, TrainOptions
 
 # Keys that belong to other verbs: a file that train would use only in part is a mistake.
 _OF_OTHER_VERBS = {
@@ -23,9 +23,9 @@ _OF_OTHER_VERBS = {
     "data.test": "'rerank predict' and 'rerank eval' take the test lists",
     "data.test_refs": "'rerank eval --refs FILE' takes the references of the test lists",
 }
-# Keys of the section select that --set accepts without it; its keep is a setting of learners too. The former
-# name choose is here for the error that gives the new one.
-_OF_SELECT = ("metric", "keep_margin", "tune_base", "folds", "by", "choose")
+# Keys of the section select that --set accepts without it; its keep is a setting of learners too. Former
+# names are among them for the error that gives the new one.
+_OF_SELECT = {*Select.settings, *Select.renamed} - {"keep"}
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 

@@ -5,8 +5,8 @@ The similarity of a candidate to another is a metric of the candidate with the o
 median over the other candidates of the list (Duh 2009, 3.3.1: the median). Candidates with the same text
 each count on their own, so a text that many systems gave is similar to many.
 
-Models of proteins are compared by metrics of structures, see ``model_pairs``; items without a structure are
-not compared and have 0.
+Models of proteins are compared by metrics of structures (``SelectingMetric.pairs_of``); items without a
+structure are not compared and have 0.
 """
 
 from __future__ import annotations

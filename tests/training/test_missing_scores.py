@@ -93,6 +93,18 @@ def test_merged_runs_are_filled_by_list_min_unless_the_learner_takes_missing_val
     assert first == {"1": "b", "2": "e"}
 
 
+def test_one_run_is_ranked_and_watched_with_a_model_of_several(runs, rerank):
+    """What it lacks is a whole feature, which counts as 0 after scaling and is reported."""
+    data = ("--data", "a.run", "--merge", "b.run", "--qrels", "q.txt", "--scaling", "list-minmax")
+    dev = ("--dev", "a.run", "--metric", "AP")
+    found = rerank("train", *data, *dev, "--learner", "ranksvm", "--out", "model")
+    assert "'y'" in found.err
+    lone = rerank("predict", "model", "a.run", "--as", "run")
+    assert "1 of 2 features of the model is absent (y), taken as missing" in lone.err
+    documents = [line.split()[2] for line in lone.out.splitlines()]
+    assert documents == ["a", "b", "c", "d", "e"]
+
+
 def test_cells_of_an_experiment_are_those_of_train(runs, rerank):
     (runs / "run.yaml").write_text(
         "data: {train: a.run, merge: b.run, qrels: q.txt}\nfolds: 2\nfold_dev: none\nmetrics: [RR]\n"

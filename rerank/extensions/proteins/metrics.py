@@ -50,6 +50,7 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     saved_counts,
+    with_worst,
 )
 
 LIMIT = 3.6  # Å; packed residues are 3.8 apart and more
@@ -181,10 +182,9 @@ class StructureMetric(SelectingMetric):
         counts = preparation.shared(_counted)
         judged = _judged(lists, counts)
         values = self.values(counts)
-        worst = (np.fmin if self.better > 0 else np.fmax).reduceat(values, lists.offsets[:-1])
-        judged &= ~np.isnan(worst)
         lacking = np.isnan(values)
-        values = np.where(lacking, np.repeat(worst, lists.lengths), values)
+        values, measured = with_worst(values, lists, self.better)
+        judged &= measured
         saved = [] if lists.traces is not None and lists.natives is not None else ["counts:saved"]
         judge = MeanJudge(
             self.name,

@@ -33,9 +33,9 @@ class FillMissing(Step):
 
     @classmethod
     def of(cls, options: TrainOptions) -> Self:
-        chosen, policy = options.data.missing, options.data.policy
-        keeps = chosen != policy and LEARNERS.get(str(options.learner["name"])).accepts_nan
-        return cls("nan" if keeps else policy)
+        data = options.data
+        default = data.missing is None and bool(data.merge)  # others may have learners without a name
+        return cls(data.policy(default and LEARNERS.get(str(options.learner["name"])).accepts_nan))
 
     def __post_init__(self) -> None:
         if self.missing in AFTER_SCALING:

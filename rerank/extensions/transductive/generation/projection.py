@@ -10,7 +10,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
-from rerank.core.types import Floats, Index
+from rerank.core.types import Floats
 from rerank.extensions.transductive.generation.item_kernels import (
     Form,
     ItemKernel,
@@ -189,19 +189,16 @@ class Projection:
         distances = products
         if any(kernel.needs_distances for kernel, _ in self._parts):
             distances = distances_of(products, points.norms[rows], self.test.norms, points.n_features)
-        walks: list[Index] = []
-        for kernel, columns in self._parts:
-            if kernel.walks:
-                walks.append(columns)
-            elif len(columns):
-                values = kernel.of(products, distances, self.settings.gaussian)
-                with np.errstate(over="ignore", invalid="ignore"):  # columns() reports what is not finite
-                    out[:, columns] = values @ self.dual[:, columns] - self.shift[columns]
-        some: Index = np.concatenate(walks) if walks else np.zeros(0, dtype=np.int64)
-        if len(some):
-            values = np.empty((len(out), len(some)))
-            extended(distances, self.settings.neighbours, np.ascontiguousarray(self.dual[:, some]), values)
-            out[:, some] = values
+        with np.errstate(over="ignore", invalid="ignore"):  # columns() reports what is not finite
+            for kernel, columns in self._parts:
+                dual = self.dual[:, columns]
+                if kernel.walks and len(columns):
+                    values = np.empty((len(out), len(columns)))
+                    extended(distances, self.settings.neighbours, np.ascontiguousarray(dual), values)
+                    out[:, columns] = values
+                elif len(columns):
+                    values = kernel.of(products, distances, self.settings.gaussian)
+                    out[:, columns] = values @ dual - self.shift[columns]
 
 
 def _check_finite(values: Floats, kernel: ItemKernel) -> None:

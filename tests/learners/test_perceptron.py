@@ -242,16 +242,6 @@ def test_voted_weights_that_would_fill_the_memory_are_refused(monkeypatch):
         Perceptron(average="voted").fit(integer_lists(13))
 
 
-def test_float32_features_are_learnt_from():
-    lists = integer_lists(6)
-    single = CandidateLists.from_arrays(
-        lists.features.to_dense().astype(np.float32), lists.labels, group=lists.lengths
-    )
-    for algorithm in (1, 2):
-        learner = Perceptron(algorithm=algorithm, epochs=3)
-        np.testing.assert_array_equal(learner.fit(single).weights, learner.fit(lists).weights)
-
-
 def separable_lists(relation: PairRelation, margin: Margin, seed: int) -> tuple[CandidateLists, float, float]:
     """Lists that a unit vector separates; gamma = least w*.dx / g, and R of the theorems."""
     rng = np.random.default_rng(seed)
@@ -328,12 +318,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_order_others():
     fit = [Perceptron(seed=seed, epochs=3).fit(lists).weights for seed in (1, 1, 2)]
     np.testing.assert_array_equal(fit[0], fit[1])
     assert not np.array_equal(fit[0], fit[2])
-
-
-def test_without_shuffling_the_seed_does_not_matter():
-    lists = integer_lists(9, n_lists=20)
-    fit = [Perceptron(seed=seed, epochs=3, shuffle=False).fit(lists).weights for seed in (1, 2)]
-    np.testing.assert_array_equal(fit[0], fit[1])
 
 
 def test_lists_without_a_pair_are_counted():

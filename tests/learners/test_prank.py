@@ -129,16 +129,6 @@ def test_the_order_comes_from_the_seed():
     np.testing.assert_array_equal(one, other)
 
 
-def test_indicators_are_ones():
-    lists = whole_lists(7)
-    from dataclasses import replace
-
-    sparse = layouts(lists)[2]
-    ones = replace(sparse, features=replace(sparse.features, data=np.ones(sparse.features.n_values)))
-    bare = replace(sparse, features=replace(sparse.features, data=None))
-    np.testing.assert_array_equal(PRank().fit(bare).weights, PRank().fit(ones).weights)
-
-
 def test_without_a_feature_to_tell_grades_apart_all_items_get_one_grade():
     lists = CandidateLists.from_arrays(np.zeros((6, 3)), [0, 1, 1, 1, 1, 2])
     model = PRank(epochs=3).fit(lists)

@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from make import LAYOUTS, features
+from make import features
 from reference import predtron_classes as slow
 
 from rerank.core.errors import ConfigError, RerankError
@@ -209,17 +209,6 @@ def test_steps_and_features_have_one_scale(name):
     doubled = examples(2 * X, labels)
     b = Predtron(**settings, eta=0.125, bias=1.0).fit(doubled).class_scores(doubled)
     np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", TASKS)
-def test_every_layout_gives_the_same_model(name, layout):
-    settings, task = TASKS[name]
-    X, labels, _ = separable(task, 4, n=30)
-    X = (X > 0).astype(float) if layout == "indicators" else np.float32(X).astype(float)
-    dense, other = (Predtron(**settings).fit(examples(X, labels, how)) for how in ("dense", layout))
-    np.testing.assert_array_equal(dense.weights, other.weights)
-    np.testing.assert_array_equal(dense.bias, other.bias)
 
 
 @pytest.mark.parametrize("average", ["last", "average"])
@@ -463,9 +452,3 @@ def test_losses_of_rejections_alone_do_not_bound_mistakes():
     model = Predtron(task="binary", reject=costs, eta="theorem", **PLAIN).fit(two)
     total = 2 * sum(row["loss"] for row in model.curve)
     assert 4 * costs**2 / (costs * margin**2) < total <= 4 / (costs * margin**2)
-
-
-def test_initial_weights_are_refused():
-    assert "accepts no initial weights" in fault(
-        {"task": "binary"}, np.eye(2), ["a", "b"], initial=np.ones(2)
-    )

@@ -38,16 +38,10 @@ WRONG = [
         "refs: found true, expected a list",
     ),
     ((*MERT, *M, "-s", "keep_margin=-1"), "select.keep_margin: found -1, expected auto"),
-    (
-        (*MERT, *M, "--dev", "equal.nbest"),
-        "equal.nbest: no references of the dev lists; give them with",
-    ),
+    ((*MERT, *M, "--dev", "equal.nbest"), "equal.nbest: no references of the dev lists; give them with"),
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
-    (
-        (*PERCEPTRON, *M, "--init", "huge"),
-        "huge: the weight of 'tm_0' is too large for its scaled feature",
-    ),
+    ((*PERCEPTRON, *M, "--init", "huge"), "huge: the weight of 'tm_0' is too large for its scaled feature"),
     (
         (*PERCEPTRON, *M, "--scaling", "none", "--init", "huge"),
         "dev.nbest: scores under the initial weights overflow",
@@ -71,10 +65,7 @@ WRONG = [
     ((*MERT, "--out", "timing.c", "--curve", "c"), "--curve: timing.c is the output of --out"),
     ((*MERT, "--out", "-", "--curve", "-"), "--curve: - is the output of --out"),
     ((*MERT, *M, "--curve", "c{seed}", "--seeds", "2"), "--curve: {seed} is for --out alone"),
-    (
-        ("weights", "import", "voted", *M),
-        "voted: found a model or another archive, expected a file",
-    ),
+    (("weights", "import", "voted", *M), "voted: found a model or another archive, expected a file"),
     (("weights", "export", "voted", "--as", "tsv", *M), "voted: found a model of kind voted"),
     (("weights", "export", "kept", "--as", "tsv", "--ini", "x", *M), "format tsv do not use --ini"),
     (("predict", "archive", "dev.nbest", "-f", "moses"), "archive: found something else, or a damaged file"),

@@ -316,19 +316,11 @@ def fault(settings, X, labels, **more):
 @pytest.mark.parametrize(
     ("settings", "labels", "expected"),
     [
-        (
-            {"task": "binary"},
-            ["a", "b", "c"],
-            "file: found 3 classes (a, b, c), expected two for task=",
-        ),
+        ({"task": "binary"}, ["a", "b", "c"], "file: found 3 classes (a, b, c), expected two for task="),
         ({"task": "binary"}, ["a", "a", "a"], "file: found only class 'a', expected two classes or more"),
         ({"task": "multiclass"}, ["a", "b,c", ""], "file: example 2: found 2 classes, expected one"),
         ({"task": "multiclass"}, ["a", "b", ""], "file: example 3: found 0 classes, expected one"),
-        (
-            {"task": "ordinal"},
-            ["1", "2", "good"],
-            "file: found class 'good', expected classes that are",
-        ),
+        ({"task": "ordinal"}, ["1", "2", "good"], "file: found class 'good', expected classes that are"),
         ({"task": "multilabel"}, ["", "", ""], "file: found no example with a class"),
         ({"task": "multilabel", "loss": "error-set"}, ["a", "a", ""], "no prediction has a loss"),
         ({"task": "multilabel-ranking"}, ["a,b", "", "b,a"], "no prediction has a loss"),

@@ -117,15 +117,6 @@ def test_a_setting_of_select_needs_no_section(rerank, files):
     assert (files / "again").read_bytes() == (files / "kept").read_bytes()
 
 
-@pytest.mark.parametrize("learner", ["mert", "pro", "mira", "perceptron"])
-def test_every_tuner_gives_the_same_bytes_for_any_number_of_jobs(rerank, files, learner):
-    for jobs in (1, 2, 0):
-        asked = ("-l", learner, "--jobs", jobs, "--seeds", 3)
-        rerank(*DATA, "-m", "BLEU", "--label", "sBLEU", *asked, "--out", f"{jobs}.{{seed}}")
-    for seed in (1, 2, 3):
-        assert len({(files / f"{jobs}.{seed}").read_bytes() for jobs in (1, 2, 0)}) == 1
-
-
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     """What the shell makes of a command line of rerank."""
     environment = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}

@@ -287,8 +287,7 @@ class Parquet(Format):
     found by well-known names or named by options. All other columns of numbers (integers, booleans, decimals,
     also if they are dictionary-encoded) are features, columns of other types are left out and named in a
     warning; a column of lists of numbers is an error. Nulls and NaN are missing values, infinite numbers are
-    refused.
-    Rows are read in batches: memory holds the features and one batch. Errors count rows from 1.
+    refused. Rows are read in batches: memory holds the features and one batch. Errors count rows from 1.
     """
 
     name: ClassVar[str] = "parquet"

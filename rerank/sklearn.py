@@ -21,9 +21,9 @@ from rerank.data.arrays import is_masked, real_array
 from rerank.data.lists import CandidateLists
 from rerank.data.names import note_features
 from rerank.evaluation.judged import values_of
-from rerank.evaluation.judging import Judging
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
+from rerank.metrics.judging import Judging
 from rerank.models.base import Model, model_of_file
 from rerank.training.options import KEYWORDS
 from rerank.training.train import train

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rerank.evaluation.judged import judge, judge_systems, values_of
-from rerank.evaluation.judging import Judging
 from rerank.evaluation.results import Part
+from rerank.metrics.judging import Judging
 
 
 def evaluate(lists, systems, metrics, *, replicas=False, **settings):

@@ -162,7 +162,7 @@ def parameters_of(options: type[frame.Verb]) -> list[Any]:
     if options.configures is not None:
         parts["typed"] = options.configures
     if options.judges is not None:
-        from rerank.evaluation.judging import Judging
+        from rerank.metrics.judging import Judging
 
         parts["judging"] = Judging
     from rerank.data.reading import Reading

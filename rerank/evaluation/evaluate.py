@@ -22,8 +22,6 @@ from rerank.data.reading import Reading
 from rerank.evaluation.align_systems import FIRST_BEST as SPELLED
 from rerank.evaluation.align_systems import Systems
 from rerank.evaluation.judged import Judged, judge_systems, values_of
-from rerank.evaluation.judging import OF_LABELS, Judging
-from rerank.evaluation.judging import default_metrics as default_metrics
 from rerank.evaluation.notes import note_evaluation, note_ndcg, note_systems
 from rerank.evaluation.results import FIRST_BEST
 from rerank.evaluation.systems import (
@@ -36,6 +34,8 @@ from rerank.evaluation.systems import (
     systems_in,
 )
 from rerank.formats.sources import Data, as_lists, check_outputs, inputs_of, is_path
+from rerank.metrics.judging import OF_LABELS, Judging
+from rerank.metrics.judging import default_metrics as default_metrics
 
 if TYPE_CHECKING:
     from rerank.data.classes import Predictions

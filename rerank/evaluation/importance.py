@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
 from rerank.core.tables.data import columns_of, tsv
 from rerank.core.tables.display import Display
 from rerank.core.tables.table import (
@@ -27,10 +28,11 @@ from rerank.core.types import Floats
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.bootstrap import BootstrapTable, tests_of
-from rerank.evaluation.significance import SEED, bootstrap_sums, interval
+from rerank.evaluation.significance import bootstrap_sums, interval
 from rerank.evaluation.tables import SIGNIFICANT
-from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.base import prepare_all
 from rerank.metrics.judges import ReportJudge, nothing_judged
+from rerank.metrics.judging import Judging
 
 MOST = 50  # rows of a table unless more are asked for
 
@@ -84,29 +86,14 @@ class Drop:
     sd: float | None
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """The bootstrap over lists: how many samples, the level of intervals, the seed."""
-
-    samples: int = 1000
-    level: float = 0.95
-    seed: int = SEED
-
-    def values(self, judge: ReportJudge, rows: Sequence[Floats]) -> list[Floats]:
-        """Return the metric over the same resampled lists (samples), for each of some statistics of lists."""
-        judged = np.concatenate([row[judge.judged] for row in rows], axis=1)
-        sums = bootstrap_sums(judged, self.samples, self.seed)
-        return [np.asarray(judge.score_from_sums(part)) for part in np.split(sums, len(rows), axis=1)]
-
-
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What losses are measured on: lists under a judge, and the value with all features."""
+    """What losses are measured on: lists under a judge, how they are resampled, the value of all features."""
 
     judge: ReportJudge
     value: float
     n_items: int
-    resampling: Resampling
+    judging: Judging
 
     @property
     def n_lists(self) -> int:
@@ -127,7 +114,7 @@ class Basis:
             "metric": self.judge.name,
             "signature": self.judge.signature,
             "value": self.value,
-            "resampling": asdict(self.resampling),
+            "resampling": {key: getattr(self.judging, key) for key in ("samples", "level", "seed")},
         }
 
 
@@ -262,9 +249,17 @@ class Ablation(_OfFeatures):
         }
 
 
-def judge_of(lists: CandidateLists, metric: str, ties: str | None, no_relevant: str) -> ReportJudge:
+def judging_by(metric: str, settings: Mapping[str, Any]) -> Judging:
+    """Return how models are compared by a metric; ConfigError if a setting is not for that."""
+    for name in ("baseline", "missing", "missing_lists"):
+        if settings.get(name) is not None:
+            raise ConfigError(f"{name}: not used for the importance of features")
+    return Judging.by(metric, **settings)
+
+
+def judge_of(lists: CandidateLists, judging: Judging) -> ReportJudge:
     """Return the judge of a metric on lists; DataError if none of them is judged."""
-    judge = prepare_all(lists, [parse(metric)], ties=ties, no_relevant=no_relevant)[0]
+    judge = prepare_all(lists, judging.metrics, judging)[0]
     if not judge.judged.any():
         raise nothing_judged(lists)
     return judge
@@ -276,7 +271,7 @@ def drop_of(
     columns: int,
     whole: Floats,
     rows: Sequence[Floats],
-    resampling: Resampling,
+    judging: Judging,
 ) -> Drop:
     """Return the loss of a metric from statistics of each list, float64 (n_lists, k).
 
@@ -288,15 +283,17 @@ def drop_of(
         What was permuted, and how many features it has.
     whole, rows
         The statistics without a permutation, and with that of each repeat.
-    resampling
+    judging
         The bootstrap over lists.
     """
     values = np.array([corpus_value(judge, row) for row in rows])
     losses = judge.better * (corpus_value(judge, whole) - values)
-    before, *after = resampling.values(judge, (whole, *rows))
+    judged = np.concatenate([row[judge.judged] for row in (whole, *rows)], axis=1)
+    sums = np.split(bootstrap_sums(judged, judging.samples, judging.seed), 1 + len(rows), axis=1)
+    before, *after = (np.asarray(judge.score_from_sums(part)) for part in sums)
     sampled = judge.better * np.mean([before - one for one in after], axis=0)
     sd = float(np.std(losses, ddof=1)) if len(losses) > 1 else None
-    return Drop(name, columns, float(losses.mean()), interval(sampled, resampling.level), sd)
+    return Drop(name, columns, float(losses.mean()), interval(sampled, judging.level), sd)
 
 
 def compared(
@@ -305,7 +302,7 @@ def compared(
     columns: Sequence[int],
     whole: Floats,
     rows: Sequence[Floats],
-    resampling: Resampling,
+    judging: Judging,
 ) -> list[Ablated]:
     """Return each model without some features against the one of all, by the same resampled lists.
 
@@ -317,20 +314,20 @@ def compared(
         Of each feature or group: its name, and how many features it has.
     whole, rows
         The statistics of each list, float64 (n_lists, k): of the model of all features, and of the others.
-    resampling
+    judging
         The bootstrap over lists.
     """
     models = {"": whole, **{str(i): row for i, row in enumerate(rows)}}
     statistics = {name: [((row,),)] for name, row in models.items()}
-    table = BootstrapTable([[judge]], statistics, [judge.judged], resampling.samples, resampling.seed)
-    tests = tests_of(table, [("", str(i)) for i in range(len(rows))], 0, resampling.level)
+    table = BootstrapTable([[judge]], statistics, [judge.judged], judging.samples, judging.seed)
+    tests = tests_of(table, [("", str(i)) for i in range(len(rows))], 0, judging.level)
     return [
         Ablated(
             name,
             n,
             test.value_b,
             judge.better * test.difference,
-            interval(judge.better * (table.sampled("", 0) - table.sampled(test.b, 0)), resampling.level),
+            interval(judge.better * (table.sampled("", 0) - table.sampled(test.b, 0)), judging.level),
             test.p_bootstrap,
             test.holm,
             test.wins,
@@ -367,7 +364,7 @@ def _permutation_table(found: Permutation, top: int) -> Table:
         _value(found.basis),
         f"loss: mean over {count(found.repeats, 'permutation')} of the items within each list, "
         f"seed {found.seed}; sd: between permutations",
-        _interval_note(found.basis.resampling),
+        _interval_note(found.basis.judging),
     )
     return Table(columns, rows, notes=notes, signatures=(found.basis.judge.signature,))
 
@@ -394,7 +391,7 @@ def _ablation_table(found: Ablation, top: int) -> Table:
         *_rest(len(order), top),
         f"all features: {_value(found.basis)} of {found.on}{chosen}",
         f"{found.learner} trained with all features and without each, by the same settings and seed",
-        _interval_note(found.basis.resampling),
+        _interval_note(found.basis.judging),
         f"p bootstrap: paired bootstrap, two-sided; p Holm: corrected for {count(len(order), 'comparison')}, "
         f"* below {SIGNIFICANT}",
         "won/tied/lost: lists on which all features are better, equal, worse",
@@ -439,6 +436,6 @@ def _value(found: Basis) -> str:
     return f"{value} on {count(found.n_lists, 'list')}, {count(found.n_items, 'item')}{left}"
 
 
-def _interval_note(drawn: Resampling) -> str:
+def _interval_note(drawn: Judging) -> str:
     how = f"{drawn.samples} resamples of the lists, seed {drawn.seed}"
     return f"interval: {100 * drawn.level:g}% percentile, {how}; above 0 the features help"

@@ -21,10 +21,10 @@ from rerank.data.overlap import check_apart
 from rerank.evaluation import tables
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.by_list import ListTable, TopChoices
-from rerank.evaluation.judging import Judging
 from rerank.evaluation.results import FIRST_BEST, WHOLE, MetricResults, Part, Results, Run, Runs, plain
 from rerank.evaluation.variance import Variance
 from rerank.metrics.judges import ReportJudge, Scores, checked_scores, first_stage, nothing_judged, statistics
+from rerank.metrics.judging import Judging
 
 # What is shown: systems against references, every two systems, or an experiment over folds.
 View: TypeAlias = Literal["systems", "pairs", "folds"]

@@ -24,10 +24,10 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import shared_ids
 from rerank.evaluation.bootstrap import BootstrapTable, Statistics, Test, judged_by_any, tests_of
-from rerank.evaluation.judging import Judging
 from rerank.evaluation.significance import interval
 from rerank.evaluation.variance import Variance
 from rerank.metrics.judges import ReportJudge, Scores, statistics
+from rerank.metrics.judging import Judging
 from rerank.metrics.selecting import Selection
 
 FIRST_BEST = "first_best"

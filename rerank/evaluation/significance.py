@@ -16,7 +16,7 @@ from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
 from rerank.core.types import ArrayLike, Floats, Ints
-from rerank.evaluation.judging import SEED as SEED
+from rerank.metrics.judging import SEED as SEED
 from rerank.native.evaluation import _resample
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.

@@ -16,7 +16,6 @@ from rerank.core.tables.data import tsv
 from rerank.core.tables.text import show
 from rerank.core.text import count, some
 from rerank.evaluation.judged import Judged, judge
-from rerank.evaluation.judging import Judging
 from rerank.evaluation.notes import note_systems
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import FIRST_BEST, Part, Run, Runs
@@ -24,6 +23,7 @@ from rerank.experiments.config import SPELLING
 from rerank.experiments.folder import EXPERIMENT, Cell, CellRecord, RunFolder, TimingRecord, read_run
 from rerank.formats.sources import all_or_none, check_outputs
 from rerank.metrics.base import parse_all
+from rerank.metrics.judging import Judging
 from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Cost, Report, check_report_form
 

@@ -29,11 +29,11 @@ from rerank.core.text import number
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.metrics.judges import ReportJudge
+from rerank.metrics.judging import AS_USUAL, Judging
 from rerank.metrics.presets import SETS, expanded, set_called
 
 T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")
-NO_RELEVANT = ("zero", "skip", "one")
 
 FAMILIES: Registry[type[Metric]] = Registry(
     "metric", "rerank.metrics", "rerank.extensions", base=lambda: Metric
@@ -154,25 +154,21 @@ class Metric(Measure):
         """Return the metric as its name is printed: itself, or an equal one of another family."""
         return self
 
-    def prepare(
-        self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
-    ) -> ReportJudge:
+    def prepare(self, lists: CandidateLists, judging: Judging = AS_USUAL) -> ReportJudge:
         """Return a judge of these lists.
 
         Parameters
         ----------
         lists : CandidateLists
-        ties, no_relevant : str, optional
-            See ``Preparation``.
+        judging : Judging
+            How ties are broken, and what lists without a relevant item count.
 
         Raises
         ------
-        ConfigError
-            If an option is unknown.
         DataError
             If a needed column is missing.
         """
-        return self.prepare_in(Preparation(lists, ties, no_relevant, (self,)))
+        return self.prepare_in(Preparation(lists, judging, (self,)))
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> ReportJudge:
@@ -198,29 +194,20 @@ def register(name: str, *aliases: str) -> Callable[[M], M]:
 
 @dataclass(eq=False)
 class Preparation:
-    """The lists and options of one evaluation, and the work that its judges share.
+    """The lists of one evaluation, how they are judged, and the work that its judges share.
 
     Parameters
     ----------
     lists : CandidateLists
-    ties : {"trec", "expected", "input"}, optional
-        None is trec if items have ids, else expected.
-    no_relevant : {"zero", "one", "skip"}
-        Value of a list without a relevant item; skip leaves the list out.
+    judging : Judging
     metrics : sequence of Metric, optional
         Those that will be prepared, so that shared work is only what they need; None = any.
     """
 
     lists: CandidateLists
-    ties: str | None = None
-    no_relevant: str = "zero"
+    judging: Judging = AS_USUAL
     metrics: Sequence[Metric] | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.no_relevant not in NO_RELEVANT:
-            hint = did_you_mean(self.no_relevant, NO_RELEVANT)
-            raise ConfigError(f"unknown no_relevant {self.no_relevant!r}; {hint}")
 
     def shared(self, make: Callable[[Preparation], T]) -> T:
         """Return ``make(self)``, which is called once for each ``make``."""
@@ -349,13 +336,7 @@ def value_text(value: Any) -> str:
 
 
 def prepare_all(
-    lists: CandidateLists,
-    metrics: Iterable[str | Metric],
-    *,
-    ties: str | None = None,
-    no_relevant: str = "zero",
-    missing_lists: str | None = None,
-    missing: str | None = None,
+    lists: CandidateLists, metrics: Iterable[str | Metric], judging: Judging = AS_USUAL
 ) -> list[ReportJudge]:
     """Return judges of several metrics on the same lists, which share their work.
 
@@ -363,27 +344,23 @@ def prepare_all(
     ----------
     lists : CandidateLists
     metrics : iterable of str or Metric
-    ties, no_relevant : str, optional
-        See ``Preparation``.
-    missing_lists : str, optional
-        How lists count of which a system returned nothing, for the signatures.
-    missing : str, optional
-        What took the place of scores that a system lacks, for the signatures.
+    judging : Judging
+        Its policies for missing scores and lists, which are applied elsewhere, are part of the signatures.
 
     Raises
     ------
     ConfigError
-        If a metric or an option is unknown.
+        If a metric is unknown.
     DataError
         If a needed column is missing.
     """
     named = [(metric, parse(metric) if isinstance(metric, str) else metric) for metric in metrics]
-    preparation = Preparation(lists, ties, no_relevant, [metric for _, metric in named])
+    preparation = Preparation(lists, judging, [metric for _, metric in named])
     judges = []
     for name, metric in named:
         with progress.step(f"computing {name}"):
             judges.append(metric.prepare_in(preparation))
-    stated = {"missing": missing, "missing_lists": missing_lists}
+    stated = {"missing": judging.missing, "missing_lists": judging.missing_lists}
     more = "".join(f"|{key}:{value}" for key, value in stated.items() if value is not None)
     for judge in judges if more else ():
         parts, bar, version = judge.signature.rpartition("|")

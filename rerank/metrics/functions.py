@@ -28,6 +28,7 @@ from rerank.data.lists import CandidateLists
 from rerank.formats.sources import lists_of, rows_of_references
 from rerank.metrics.base import FAMILIES, Metric
 from rerank.metrics.judges import nothing_judged, scores_of, statistics
+from rerank.metrics.judging import Judging
 from rerank.metrics.reserved_names import OF_FILES
 
 _Options = dict[str, Any]
@@ -118,7 +119,7 @@ def _form(kind: type[Metric]) -> Callable[[Metric, _Options], float] | None:
 
 def _value(metric: Metric, lists: CandidateLists, scores: Any, **options: Any) -> float:
     """The metric of scores in the order of the caller's rows."""
-    judge = metric.prepare(lists, **options)
+    judge = metric.prepare(lists, Judging.by(None, **options))
     items = lists.from_input_order(scores_of(scores, lists))
     if not judge.judged.any():
         raise nothing_judged(lists)

@@ -13,10 +13,100 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
-from rerank.metrics.base import register, value_text
-from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
+from rerank.metrics.base import Preparation, register, value_text
+from rerank.metrics.judging import Judging
+from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff, relevance_of
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
+
+
+class GainJudge(RankingJudge):
+    """nDCG and other sums of gains over places."""
+
+    metric: GainMetric
+
+    def __init__(self, metric: GainMetric, relevance: Relevance, judging: Judging) -> None:
+        super().__init__(metric, relevance, judging)
+        known = relevance.known
+        most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
+        places = np.arange(1, most + 1, dtype=np.float64)
+        with np.errstate(over="ignore", divide="ignore"):  # far places may count nothing
+            self._divisors = np.asarray(metric.divisors(places), dtype=np.float64)
+            self._gains, falling = (
+                np.asarray(metric.gains(labels), dtype=np.float64)
+                for labels in (relevance.item_labels, known.values)
+            )
+        self._discounts = np.concatenate(([0.0], np.cumsum(1.0 / self._divisors)))
+        if not np.isfinite(falling).all():
+            largest = known.values.max()
+            raise DataError(
+                f"{relevance.lists.source}: label {largest:g} is too large for a gain of {metric.gain}"
+            )
+        self._ideal = np.empty(relevance.lists.n_lists)
+        cutoff = most if metric.depth is None else min(metric.depth, most)
+        _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
+        if not np.isfinite(self._ideal).all():
+            raise DataError(f"{relevance.lists.source}: labels are too large for sums of {metric.gain}")
+        if not metric.normalised:
+            self._ideal = (self._ideal > 0).astype(np.float64)
+
+    @cached_property
+    def possible(self) -> Mask:
+        return self._ideal > 0
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        out = np.empty(self.stage.lists.n_lists)
+        _ranking.dcg(placed, self._gains, self._divisors, self._discounts, self.cutoff, out)
+        return self._statistics(np.divide(out, self._ideal, out=out, where=self._ideal > 0))
+
+
+class ResidualJudge(GainJudge):
+    """The residual of RBP; every list with a judged item counts."""
+
+    @cached_property
+    def possible(self) -> Mask:
+        return np.ones(self.stage.lists.n_lists, dtype=bool)
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        found = super().of(placed)
+        found[:, 0] = found[:, 1] - found[:, 0]
+        return found
+
+
+class ReciprocalRankJudge(RankingJudge):
+    """ERR."""
+
+    metric: ExpectedReciprocalRank
+
+    @cached_property
+    def possible(self) -> Mask:
+        return self.stage.known.lengths > 0
+
+    @cached_property
+    def _stops(self) -> Floats:
+        labels, most = self.stage.item_labels, _largest(self.metric.max, self.stage)
+        return np.exp2(labels - most) - np.exp2(-most)
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        lists = self.stage.lists
+        out = np.empty(lists.n_lists)
+        longest = int(lists.lengths.max())
+        work, index = np.empty((3, longest + 1)), np.empty((2, longest + 1), dtype=np.int64)
+        _ranking.expected_reciprocal_rank(placed, self._stops, self.cutoff, work, index, out)
+        return self._statistics(out)
+
+
+def _largest(most: float | None, relevance: Relevance) -> float:
+    """Return ``most``, or the largest label of the data, 1 if none is above 0.
+
+    Raises DataError if a label is above ``most``.
+    """
+    found = relevance.largest
+    if most is not None and found > most:
+        raise DataError(f"{relevance.lists.source}: label {found:g} is above max={value_text(most)}")
+    if most is not None:
+        return most
+    return found if found > 0 else 1.0
 
 
 class GainMetric(RankingMetric):
@@ -36,6 +126,7 @@ class GainMetric(RankingMetric):
     gain: ClassVar[str] = "2^rel-1"
     discount: ClassVar[str] = "log2(1+i)"
     normalised: ClassVar[bool] = True
+    judge = GainJudge
     cutoff: int | None = any_cutoff()
 
     def gains(self, labels: Floats) -> Floats:
@@ -46,13 +137,8 @@ class GainMetric(RankingMetric):
         """Return what the gain at each place 1, 2, ... (n) is divided by, above 0."""
         return np.log2(places + 1.0)
 
-    def formula(self) -> list[str]:
-        """Return what the signature states of gains and discounts."""
+    def formula(self, relevance: Relevance) -> list[str]:
         return [f"gain:{self.gain}", f"discount:{self.discount}"]
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
-        """Return a judge of these judgements."""
-        return GainJudge(self, relevance, no_relevant)
 
 
 @register("nDCG-exp")
@@ -116,62 +202,9 @@ class Ndcg(GainMetric):
         return others[self.dcg](cutoff=self.cutoff) if self.dcg in others else self
 
 
-class GainJudge(RankingJudge):
-    """nDCG and other sums of gains over places."""
-
-    metric: GainMetric
-
-    def __init__(self, metric: GainMetric, relevance: Relevance, no_relevant: str) -> None:
-        super().__init__(metric, relevance, no_relevant, metric.formula())
-        known = relevance.known
-        most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
-        places = np.arange(1, most + 1, dtype=np.float64)
-        with np.errstate(over="ignore", divide="ignore"):  # far places may count nothing
-            self._divisors = np.asarray(metric.divisors(places), dtype=np.float64)
-            self._gains, falling = (
-                np.asarray(metric.gains(labels), dtype=np.float64)
-                for labels in (relevance.item_labels, known.values)
-            )
-        self._discounts = np.concatenate(([0.0], np.cumsum(1.0 / self._divisors)))
-        if not np.isfinite(falling).all():
-            largest = known.values.max()
-            raise DataError(
-                f"{relevance.lists.source}: label {largest:g} is too large for a gain of {metric.gain}"
-            )
-        self._ideal = np.empty(relevance.lists.n_lists)
-        cutoff = most if metric.depth is None else min(metric.depth, most)
-        _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
-        if not np.isfinite(self._ideal).all():
-            raise DataError(f"{relevance.lists.source}: labels are too large for sums of {metric.gain}")
-        if not metric.normalised:
-            self._ideal = (self._ideal > 0).astype(np.float64)
-
-    @cached_property
-    def possible(self) -> Mask:
-        return self._ideal > 0
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        out = np.empty(self.stage.lists.n_lists)
-        _ranking.dcg(placed, self._gains, self._divisors, self._discounts, self.cutoff, out)
-        return np.divide(out, self._ideal, out=out, where=self._ideal > 0)
-
-
 def _max() -> Any:
     help_text = "the label that satisfies a user most; none = the largest label of the data"
     return setting(None, help_text, gt=0)
-
-
-def _largest(most: float | None, relevance: Relevance) -> float:
-    """Return ``most``, or the largest label of the data, 1 if none is above 0.
-
-    Raises DataError if a label is above ``most``.
-    """
-    found = relevance.largest
-    if most is not None and found > most:
-        raise DataError(f"{relevance.lists.source}: label {found:g} is above max={value_text(most)}")
-    if most is not None:
-        return most
-    return found if found > 0 else 1.0
 
 
 @register("ERR", "expected-reciprocal-rank")
@@ -188,11 +221,12 @@ class ExpectedReciprocalRank(RankingMetric):
     elsewhere = "err@k of gdeval.pl and ERR@k of ir_measures: equal to the digits they print with max=4"
     examples = ("ERR", "ERR(max=4)@3")
     list_by_list = False  # max is that of all lists
+    judge = ReciprocalRankJudge
     cutoff: int | None = any_cutoff()
     max: float | None = _max()
 
-    def judge(self, relevance: Relevance, no_relevant: str) -> ReciprocalRankJudge:
-        return ReciprocalRankJudge(self, relevance, no_relevant)
+    def formula(self, relevance: Relevance) -> list[str]:
+        return [f"gain:(2^rel-1)/2^{value_text(_largest(self.max, relevance))}"]
 
 
 class _Persistent(GainMetric):
@@ -204,7 +238,7 @@ class _Persistent(GainMetric):
     def divisors(self, places: Floats) -> Floats:
         return self.p ** (1.0 - places) / (1.0 - self.p)
 
-    def formula(self) -> list[str]:
+    def formula(self, relevance: Relevance) -> list[str]:
         return [f"gain:{self.gain}", f"discount:(1-p)*p^(i-1),p={value_text(self.p)}"]
 
 
@@ -234,19 +268,20 @@ class RankBiasedPrecision(_Persistent):
         if self.rel != 1.0 and self.graded:
             raise ConfigError("rel changes nothing with graded=1")
 
-    def formula(self) -> list[str]:
+    def formula(self, relevance: Relevance) -> list[str]:
         gain = f"rel/{value_text(self.max)}" if self.graded else f"rel>={value_text(self.rel)}"
-        return [f"gain:{gain}", *super().formula()[1:]]
+        return [f"gain:{gain}", *super().formula(relevance)[1:]]
 
     def gains(self, labels: Floats) -> Floats:
         """Return label / max, or 1 for relevant items and 0 for others."""
         return labels / (self.max or 1.0) if self.graded else (labels >= self.rel).astype(np.float64)
 
-    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
+    def prepare_in(self, preparation: Preparation) -> RankingJudge:
         if not self.graded:
-            return super().judge(relevance, no_relevant)
+            return super().prepare_in(preparation)
+        relevance = preparation.shared(relevance_of)
         metric = self.with_settings(max=_largest(self.max, relevance))
-        judge = GainJudge(metric, relevance, no_relevant)
+        judge = GainJudge(metric, relevance, preparation.judging)
         judge.name = self.name
         return judge
 
@@ -264,49 +299,10 @@ class Residual(_Persistent):
     examples = ("RBP.residual@3",)
     better = -1
     gain = "judged"
+    judge = ResidualJudge
+    of_judged = True
     unjudged = "counted"
 
     def gains(self, labels: Floats) -> Floats:
         """Return 1 for each judged item."""
         return np.ones(len(labels))
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
-        return ResidualJudge(self, relevance.of_judged, no_relevant)
-
-
-class ResidualJudge(GainJudge):
-    """The residual of RBP; every list with a judged item counts."""
-
-    @cached_property
-    def possible(self) -> Mask:
-        return np.ones(self.stage.lists.n_lists, dtype=bool)
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        return 1.0 - super()._values(placed)
-
-
-class ReciprocalRankJudge(RankingJudge):
-    """ERR."""
-
-    metric: ExpectedReciprocalRank
-
-    def __init__(self, metric: ExpectedReciprocalRank, relevance: Relevance, no_relevant: str) -> None:
-        self._most = _largest(metric.max, relevance)
-        super().__init__(metric, relevance, no_relevant, [f"gain:(2^rel-1)/2^{value_text(self._most)}"])
-
-    @cached_property
-    def possible(self) -> Mask:
-        return self.stage.known.lengths > 0
-
-    @cached_property
-    def _stops(self) -> Floats:
-        labels = self.stage.item_labels
-        return np.exp2(labels - self._most) - np.exp2(-self._most)
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        lists = self.stage.lists
-        out = np.empty(lists.n_lists)
-        longest = int(lists.lengths.max())
-        work, index = np.empty((3, longest + 1)), np.empty((2, longest + 1), dtype=np.int64)
-        _ranking.expected_reciprocal_rank(placed, self._stops, self.cutoff, work, index, out)
-        return out

@@ -24,12 +24,14 @@ from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.judge import corpus_value
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, signed
+from rerank.metrics.judging import Judging
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _judged, _placement, _ranking
 
 
-def _relevance(preparation: Preparation) -> Relevance:
-    return Relevance(preparation.lists, preparation.ties)
+def relevance_of(preparation: Preparation) -> Relevance:
+    """Return the judgements that all judges of a preparation share."""
+    return Relevance(preparation.lists, preparation.judging.ties)
 
 
 def any_cutoff() -> Any:
@@ -42,16 +44,157 @@ def needed_cutoff() -> Any:
     return setting(..., "only the first so many items", ge=1)
 
 
+class RankingJudge(ReportJudge):
+    """Mean of a measure over lists."""
+
+    stage: Relevance
+
+    def __init__(self, metric: RankingMetric, relevance: Relevance, judging: Judging) -> None:
+        self.no_relevant = judging.no_relevant
+        policy = f"ties:{relevance.ties}", f"no_relevant:{self.no_relevant}", f"unjudged:{metric.unjudged}"
+        super().__init__(metric.name, signed(metric.name, *metric.formula(relevance), *policy), relevance)
+        self.metric = metric
+        self.better = metric.better
+        longest = int(relevance.lists.lengths.max())
+        self.cutoff = longest if metric.depth is None else min(metric.depth, longest)
+        self.judged = relevance.judged
+
+    def _statistics(self, value: Floats) -> Floats:
+        """[value, 1] of each list that counts, else [0, 0], from the measure of each, which is changed."""
+        out = np.empty((len(self.possible), 2))
+        if not self.possible.all():
+            value[~self.possible] = 1.0 if self.no_relevant == "one" else 0.0
+        np.multiply(value, self.counted, out=out[:, 0])
+        out[:, 1] = self.counted
+        return out
+
+    def random(self) -> float:
+        """Return the exact expectation over all orders of each list."""
+        return corpus_value(self, self.of(self.stage.random))
+
+    def oracle(self) -> float:
+        """Return the value of the order of the labels."""
+        return corpus_value(self, self.of(self.stage.oracle))
+
+    @cached_property
+    def counted(self) -> Floats:
+        """1.0 for the lists that the mean is over, else 0.0 (n_lists)."""
+        counted = self.judged & self.possible if self.no_relevant == "skip" else self.judged
+        return counted.astype(np.float64)
+
+    @property
+    @abstractmethod
+    def possible(self) -> Mask:
+        """Lists with a relevant item, bool (n_lists)."""
+
+
+class _RelevantJudge(RankingJudge):
+    """A mean of a measure of items that are relevant or not."""
+
+    metric: _OfRelevant
+
+    @cached_property
+    def _n_good(self) -> Floats:
+        known = self.stage.known
+        return known.count(known.values >= self.metric.rel)
+
+    @cached_property
+    def possible(self) -> Mask:
+        return self._n_good > 0
+
+
+class BinaryJudge(_RelevantJudge):
+    """AP, RR, P@k, R@k, Rprec, Success@k."""
+
+    metric: _Binary
+
+    @cached_property
+    def _good(self) -> Bytes:
+        return (self.stage.item_labels >= self.metric.rel).astype(np.uint8)
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        out = np.empty(self.stage.lists.n_lists)
+        self.metric.kernel(placed, self._good, self.cutoff, out)
+        return self._statistics(self.metric.divided(out, self._n_good))
+
+
+class RPrecisionJudge(BinaryJudge):
+    """R-precision: each list has its own cutoff."""
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        out = np.empty(self.stage.lists.n_lists)
+        _ranking.hits_within(placed, self._good, self._n_good.astype(np.int64), out)
+        return self._statistics(out / np.maximum(self._n_good, 1.0))
+
+
+class _PoolJudge(_RelevantJudge):
+    """A measure that tells items judged not relevant from those that are not judged."""
+
+    @cached_property
+    def _kinds(self) -> Bytes:
+        labels, kinds = self.stage.item_labels, _judged.KINDS
+        out = np.where(labels >= 0, kinds["not relevant"], kinds["sampled out"])
+        return np.where(labels >= self.metric.rel, kinds["relevant"], out).astype(np.uint8)
+
+    @cached_property
+    def _n_relevant(self) -> Index:
+        return self._n_good.astype(np.int64)
+
+
+class BinaryPreferenceJudge(_PoolJudge):
+    """bpref."""
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        out = np.empty(self.stage.lists.n_lists)
+        _judged.bpref(placed, self._kinds, self._n_relevant, self._n_not_relevant, self.cutoff, out)
+        return self._statistics(out)
+
+    @cached_property
+    def _n_not_relevant(self) -> Index:
+        known = self.stage.known
+        return known.count((known.values >= 0) & (known.values < self.metric.rel)).astype(np.int64)
+
+
+class InferredApJudge(_PoolJudge):
+    """Inferred AP."""
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        out = np.empty(self.stage.lists.n_lists)
+        _judged.inferred_ap(placed, self._kinds, self._n_relevant, self.cutoff, out)
+        return self._statistics(out)
+
+
+class JudgedJudge(RankingJudge):
+    """Judged@k; every list with a judged item counts."""
+
+    @cached_property
+    def possible(self) -> Mask:
+        return np.ones(self.stage.lists.n_lists, dtype=bool)
+
+    def of(self, placed: _placement.Placement) -> Floats:
+        lists = self.stage.lists
+        out = np.empty(lists.n_lists)
+        _ranking.hits(placed, np.ones(len(self.stage.items), dtype=np.uint8), self.cutoff, out)
+        lengths = lists.lengths if placed.n_returned is None else np.maximum(placed.n_returned, 1)
+        return self._statistics(out / np.minimum(lengths, self.cutoff))
+
+
 class RankingMetric(Metric):
     """A mean over lists of a measure of the whole order; the mode of ties counts.
 
     Attributes
     ----------
+    judge : type
+        Of its judges.
+    of_judged : bool
+        Whether judges need the places of all judged items, not of the relevant ones alone.
     unjudged : str
         How unjudged items count, for the signature.
     """
 
     uses_ties = True
+    judge: ClassVar[type[RankingJudge]]
+    of_judged: ClassVar[bool] = False
     unjudged: ClassVar[str] = "not-relevant"
 
     @property
@@ -60,22 +203,29 @@ class RankingMetric(Metric):
         cutoff: int | None = getattr(self, "cutoff", None)
         return cutoff
 
-    @abstractmethod
-    def judge(self, relevance: Relevance, no_relevant: str) -> RankingJudge:
-        """Return a judge of these judgements."""
+    def formula(self, relevance: Relevance) -> list[str]:
+        """Return what the signature states of the measure on these judgements."""
+        return []
 
     def prepare_in(self, preparation: Preparation) -> RankingJudge:
-        return self.judge(preparation.shared(_relevance), preparation.no_relevant)
+        relevance = preparation.shared(relevance_of)
+        return self.judge(self, relevance.of_judged if self.of_judged else relevance, preparation.judging)
 
 
-class _Binary(RankingMetric):
+class _OfRelevant(RankingMetric):
     """A measure of items that are relevant or not."""
 
-    kernel: ClassVar[Callable[..., None]]
     rel: float = setting(1.0, "the least label that is relevant", gt=0)
 
-    def judge(self, relevance: Relevance, no_relevant: str) -> BinaryJudge:
-        return BinaryJudge(self, relevance, no_relevant)
+    def formula(self, relevance: Relevance) -> list[str]:
+        return [f"rel:{value_text(self.rel)}"]
+
+
+class _Binary(_OfRelevant):
+    """One that a kernel computes from places alone."""
+
+    judge = BinaryJudge
+    kernel: ClassVar[Callable[..., None]]
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         """Return the measure (n_lists) from what the kernel sums."""
@@ -169,9 +319,7 @@ class RPrecision(_Binary):
     source = "Buckley & Voorhees 2005; trec_eval"
     elsewhere = "Rprec of trec_eval and ir_measures: equal; r-precision of ranx: equal without ties"
     examples = ("Rprec",)
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> RPrecisionJudge:
-        return RPrecisionJudge(self, relevance, no_relevant)
+    judge = RPrecisionJudge
 
 
 @register("Success", "hit-rate")
@@ -189,104 +337,8 @@ class Success(_Binary):
     cutoff: int = needed_cutoff()
 
 
-class RankingJudge(ReportJudge):
-    """Mean of a measure over lists."""
-
-    stage: Relevance
-
-    def __init__(
-        self, metric: RankingMetric, relevance: Relevance, no_relevant: str, formula: list[str]
-    ) -> None:
-        policy = (f"ties:{relevance.ties}", f"no_relevant:{no_relevant}", f"unjudged:{metric.unjudged}")
-        super().__init__(metric.name, signed(metric.name, *formula, *policy), relevance)
-        self.metric = metric
-        self.better = metric.better
-        self.no_relevant = no_relevant
-        longest = int(relevance.lists.lengths.max())
-        self.cutoff = longest if metric.depth is None else min(metric.depth, longest)
-        self.judged = relevance.judged
-
-    def of(self, placed: _placement.Placement) -> Floats:
-        """Return [value, 1] of each list that counts, else [0, 0], from a placement of this judge's stage."""
-        return self._statistics(self._values(placed))
-
-    def _statistics(self, value: Floats) -> Floats:
-        """Statistics of lists from the measure of each (n_lists), which is changed."""
-        out = np.empty((len(self.possible), 2))
-        if not self.possible.all():
-            value[~self.possible] = 1.0 if self.no_relevant == "one" else 0.0
-        np.multiply(value, self.counted, out=out[:, 0])
-        out[:, 1] = self.counted
-        return out
-
-    def random(self) -> float:
-        """Return the exact expectation over all orders of each list."""
-        return corpus_value(self, self.of(self.stage.random))
-
-    def oracle(self) -> float:
-        """Return the value of the order of the labels."""
-        return corpus_value(self, self.of(self.stage.oracle))
-
-    @cached_property
-    def counted(self) -> Floats:
-        """1.0 for the lists that the mean is over, else 0.0 (n_lists)."""
-        counted = self.judged & self.possible if self.no_relevant == "skip" else self.judged
-        return counted.astype(np.float64)
-
-    @property
-    @abstractmethod
-    def possible(self) -> Mask:
-        """Lists with a relevant item, bool (n_lists)."""
-
-    @abstractmethod
-    def _values(self, placed: _placement.Placement) -> Floats:
-        """The measure of each list (n_lists)."""
-
-
-class BinaryJudge(RankingJudge):
-    """AP, RR, P@k, R@k, Rprec, Success@k."""
-
-    metric: _Binary
-
-    def __init__(self, metric: _Binary, relevance: Relevance, no_relevant: str) -> None:
-        super().__init__(metric, relevance, no_relevant, [f"rel:{value_text(metric.rel)}"])
-
-    @cached_property
-    def _good(self) -> Bytes:
-        return (self.stage.item_labels >= self.metric.rel).astype(np.uint8)
-
-    @cached_property
-    def _n_good(self) -> Floats:
-        known = self.stage.known
-        return known.count(known.values >= self.metric.rel)
-
-    @cached_property
-    def possible(self) -> Mask:
-        return self._n_good > 0
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        out = np.empty(self.stage.lists.n_lists)
-        self.metric.kernel(placed, self._good, self.cutoff, out)
-        return self.metric.divided(out, self._n_good)
-
-
-class RPrecisionJudge(BinaryJudge):
-    """R-precision: each list has its own cutoff."""
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        out = np.empty(self.stage.lists.n_lists)
-        _ranking.hits_within(placed, self._good, self._n_good.astype(np.int64), out)
-        return out / np.maximum(self._n_good, 1.0)
-
-
-class _OfPool(RankingMetric):
-    """A measure that tells items judged not relevant from those that are not judged."""
-
-    rel: float = setting(1.0, "the least label that is relevant", gt=0)
-
-
 @register("bpref", "binary-preference")
-class BinaryPreference(_OfPool):
+class BinaryPreference(_OfRelevant):
     """Binary preference."""
 
     summary = "share of relevant items preferred to judged ones that are not relevant"
@@ -301,14 +353,13 @@ class BinaryPreference(_OfPool):
         "item judged not relevant, else equal without ties"
     )
     examples = ("bpref",)
+    judge = BinaryPreferenceJudge
+    of_judged = True
     unjudged = "skip"
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> BinaryPreferenceJudge:
-        return BinaryPreferenceJudge(self, relevance.of_judged, no_relevant)
 
 
 @register("infAP", "inferred-AP")
-class InferredAp(_OfPool):
+class InferredAp(_OfRelevant):
     """Inferred average precision."""
 
     summary = "average precision estimated from a sample of the pool's judgements"
@@ -321,10 +372,9 @@ class InferredAp(_OfPool):
     source = "Yilmaz & Aslam 2006; trec_eval"
     elsewhere = "infAP of trec_eval and ir_measures: equal"
     examples = ("infAP",)
+    judge = InferredApJudge
+    of_judged = True
     unjudged = "not-pooled"
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> InferredApJudge:
-        return InferredApJudge(self, relevance.of_judged, no_relevant)
 
 
 @register("Judged", "judged-rate")
@@ -339,68 +389,7 @@ class Judged(RankingMetric):
     source = "ir_measures"
     elsewhere = "Judged@k of ir_measures: equal without ties, which it breaks by the smaller id"
     examples = ("Judged@3",)
+    judge = JudgedJudge
+    of_judged = True
     unjudged = "counted"
     cutoff: int | None = any_cutoff()
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> JudgedJudge:
-        return JudgedJudge(self, relevance.of_judged, no_relevant, [])
-
-
-class _PoolJudge(RankingJudge):
-    metric: _OfPool
-
-    def __init__(self, metric: _OfPool, relevance: Relevance, no_relevant: str) -> None:
-        super().__init__(metric, relevance, no_relevant, [f"rel:{value_text(metric.rel)}"])
-
-    @cached_property
-    def _kinds(self) -> Bytes:
-        labels, kinds = self.stage.item_labels, _judged.KINDS
-        out = np.where(labels >= 0, kinds["not relevant"], kinds["sampled out"])
-        return np.where(labels >= self.metric.rel, kinds["relevant"], out).astype(np.uint8)
-
-    @cached_property
-    def _n_relevant(self) -> Index:
-        known = self.stage.known
-        return known.count(known.values >= self.metric.rel).astype(np.int64)
-
-    @cached_property
-    def possible(self) -> Mask:
-        return self._n_relevant > 0
-
-
-class BinaryPreferenceJudge(_PoolJudge):
-    """bpref."""
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        out = np.empty(self.stage.lists.n_lists)
-        _judged.bpref(placed, self._kinds, self._n_relevant, self._n_not_relevant, self.cutoff, out)
-        return out
-
-    @cached_property
-    def _n_not_relevant(self) -> Index:
-        known = self.stage.known
-        return known.count((known.values >= 0) & (known.values < self.metric.rel)).astype(np.int64)
-
-
-class InferredApJudge(_PoolJudge):
-    """Inferred AP."""
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        out = np.empty(self.stage.lists.n_lists)
-        _judged.inferred_ap(placed, self._kinds, self._n_relevant, self.cutoff, out)
-        return out
-
-
-class JudgedJudge(RankingJudge):
-    """Judged@k; every list with a judged item counts."""
-
-    @cached_property
-    def possible(self) -> Mask:
-        return np.ones(self.stage.lists.n_lists, dtype=bool)
-
-    def _values(self, placed: _placement.Placement) -> Floats:
-        lists = self.stage.lists
-        out = np.empty(lists.n_lists)
-        _ranking.hits(placed, np.ones(len(self.stage.items), dtype=np.uint8), self.cutoff, out)
-        lengths = lists.lengths if placed.n_returned is None else np.maximum(placed.n_returned, 1)
-        return out / np.minimum(lengths, self.cutoff)

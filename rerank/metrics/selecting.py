@@ -33,6 +33,7 @@ from rerank.data.judge import SumForm, corpus_value, mean_from_sums, mean_statis
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last, signed
+from rerank.metrics.judging import AS_USUAL, Judging
 
 # Those of sacrebleu that need no file from elsewhere (the mecab ones: sacrebleu's extras ja and ko).
 Tokenizer = Literal["none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"]
@@ -146,11 +147,9 @@ class SelectingMetric(Metric):
         """
         raise NotImplementedError
 
-    def prepare(
-        self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
-    ) -> SelectingJudge:
+    def prepare(self, lists: CandidateLists, judging: Judging = AS_USUAL) -> SelectingJudge:
         """Return a judge of these lists."""
-        return self.prepare_in(Preparation(lists, ties, no_relevant, (self,)))
+        return self.prepare_in(Preparation(lists, judging, (self,)))
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:

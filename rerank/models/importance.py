@@ -24,11 +24,11 @@ from rerank.evaluation.importance import (
     Basis,
     Drop,
     Permutation,
-    Resampling,
     Weight,
     Weights,
     drop_of,
     judge_of,
+    judging_by,
 )
 from rerank.formats.sources import Data
 from rerank.models.base import ORACLE, Model, load_model
@@ -88,12 +88,10 @@ def permutation_importance(
     groups: Sequence[str] = (),
     repeats: int = 10,
     permutation_seed: int = SEED,
-    ties: str | None = None,
-    no_relevant: str = "zero",
     jobs: int | None = None,
     cluster: str | None = None,
     reading: Reading | None = None,
-    **resampling: Any,
+    **settings: Any,
 ) -> Permutation:
     """Return how much a metric loses if features are permuted within each list.
 
@@ -108,10 +106,10 @@ def permutation_importance(
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
     repeats : permutations of each list.
     permutation_seed : of the permutations.
-    ties, no_relevant : as for ``rerank.evaluate``.
     jobs, cluster : workers, which change no result; see ``core.workers.parallel.using``.
     reading : how the file is read.
-    resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
+    settings : ``ties`` and ``no_relevant`` as for ``rerank.evaluate``; ``samples``, ``level`` and ``seed``
+        of the bootstrap over lists.
 
     Returns
     -------
@@ -125,14 +123,14 @@ def permutation_importance(
     """
     if not 1 <= repeats <= _MOST_REPEATS:
         raise ConfigError(f"repeats: found {repeats}, expected 1 to {_MOST_REPEATS}")
-    drawn, loaded = Resampling(**resampling), _loaded(model)
+    judging, loaded = judging_by(metric, settings), _loaded(model)
     lists = lists_for(loaded, data, reading)
-    judge = judge_of(lists, metric, ties, no_relevant)
+    judge = judge_of(lists, judging)
     ready = loaded.prepared(lists)
     scores = loaded.with_keep_margin(ready, loaded.score_prepared(ready))
     if not np.isfinite(scores).all():
         loaded.score_items(lists)  # raises an error that names the item and the cause
-    basis = Basis(judge, value_of(judge, scores), lists.n_items, drawn)
+    basis = Basis(judge, value_of(judge, scores), lists.n_items, judging)
     chosen = _with_indicators(
         loaded, groups_of(Columns(loaded.input_names, len(loaded.input_names)), groups, "the model")
     )
@@ -197,7 +195,7 @@ class _Permuting:
         chosen[columns] = True
         scores, here = self._scorer(chosen), np.arange(self.lists.n_items)
         whole, *rows = (self._statistics(scores(order)) for order in (here, *self.orders))
-        return drop_of(self.basis.judge, name, len(columns), whole, rows, self.basis.resampling)
+        return drop_of(self.basis.judge, name, len(columns), whole, rows, self.basis.judging)
 
     def _statistics(self, scores: Floats) -> Floats:
         """The statistics of each list under scores before the keep margin."""

@@ -18,7 +18,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
-from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
+from rerank.evaluation.importance import Ablation, Basis, compared, judge_of, judging_by
 from rerank.formats import load
 from rerank.formats.sources import check_inputs
 from rerank.metrics.judges import ReportJudge
@@ -40,9 +40,7 @@ def ablation(
     test: CandidateLists | str | None = None,
     test_refs: Sequence[str] = (),
     groups: Sequence[str] = (),
-    ties: str | None = None,
-    no_relevant: str = "zero",
-    **resampling: Any,
+    **settings: Any,
 ) -> Ablation:
     """Return what a metric loses if a learner is trained without a feature, for each feature or group.
 
@@ -57,8 +55,8 @@ def ablation(
         the development lists.
     test_refs : references of that file.
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
-    ties, no_relevant : as for ``rerank.evaluate``.
-    resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
+    settings : ``ties`` and ``no_relevant`` as for ``rerank.evaluate``; ``samples``, ``level`` and ``seed``
+        of the bootstrap over lists.
 
     Returns
     -------
@@ -87,17 +85,18 @@ def ablation(
             raise ConfigError(f"{found}: give some (--test, --dev)")
         if options.select.metric is None:
             raise ConfigError("ablation compares models by a metric: give one (--metric)")
-        drawn, chosen = Resampling(**resampling), groups_of(data.columns(), groups, data.source)
+        judging = judging_by(options.select.metric, settings)
+        chosen = groups_of(data.columns(), groups, data.source)
         for name, columns in chosen:
             if len(columns) == data.n_features:
                 raise ConfigError(f"{data.source}: without {name!r} no feature is left")
-        judge = judge_of(judged_on, options.select.metric, ties, no_relevant)
+        judge = judge_of(judged_on, judging)
         model = select(pipeline, data, dev, side).model
         whole = judge.per_list(model.score_items(judged_on))
         runs = _Runs(pipeline, data, dev, judged_on, side, model.fill, judge)
         names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
-        ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), drawn)
-    basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, drawn)
+        ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), judging)
+    basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, judging)
     return Ablation(basis, pipeline.learner.name, "dev" if test is None else "test", ablated)
 
 

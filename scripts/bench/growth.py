@@ -41,6 +41,7 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation import by_list, significance
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 
 EXPONENT = 1.2
 ONE_LIST = ("tied", "different", "rounded")
@@ -124,7 +125,7 @@ def metric_work(name: str, shape: str, n: int) -> WORK:
         lists, scores = lists_of(shape, n, needs), scores_of(shape, n)
 
     def judge() -> None:
-        (made,) = prepare_all(lists, [metric], ties=None if metric.of_classes else "expected")
+        (made,) = prepare_all(lists, [metric], Judging(ties=None if metric.of_classes else "expected"))
         statistics([made], scores)
         made.first_best()
         made.random()

@@ -25,6 +25,7 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 
 METRICS = ["AP", "nDCG@10"]
 
@@ -58,7 +59,7 @@ class Data:
 
 
 def ours(data: Data, ties: str | None) -> list[Floats]:
-    return statistics(prepare_all(data.lists, METRICS, ties=ties), data.scores)
+    return statistics(prepare_all(data.lists, METRICS, Judging(ties=ties)), data.scores)
 
 
 def by_numpy(data: Data) -> tuple[Floats, Floats]:

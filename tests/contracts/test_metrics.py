@@ -24,6 +24,7 @@ from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 
 pytestmark = [  # models in the sets
     pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote"),
@@ -52,7 +53,7 @@ def scores_of(lists, seed=0):
 def judged(example, lists, **options):
     """A judge; skips if the metric needs a package that is not installed."""
     try:
-        (judge,) = prepare_all(lists, [example], **options)
+        (judge,) = prepare_all(lists, [example], Judging(**options))
     except ConfigError as error:
         if "pip install" in str(error):
             pytest.skip(str(error))

@@ -21,6 +21,7 @@ from rerank.learners.tuning.coordinate_ascent import (
     drawn_pairs,
 )
 from rerank.metrics.base import parse
+from rerank.metrics.judging import Judging
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12, 8), d=4):
@@ -62,7 +63,7 @@ def test_a_step_finds_the_best_of_all_intervals(metric, seed, monkeypatch):
     lists = some_lists(seed)
     monkeypatch.setattr(coordinate_ascent, "_LEVELS", (10**6,))  # every interval
     rng = np.random.default_rng(seed)
-    judge = parse(name).prepare(lists, ties="expected") if ties else parse(name).prepare(lists)
+    judge = parse(name).prepare(lists, Judging(ties="expected")) if ties else parse(name).prepare(lists)
     crossings = Crossings(lists, rng)
     crossings.pairs = all_pairs(lists)
     climb = _Climb(lists, judge, None, crossings, rng.standard_normal(4))

@@ -13,6 +13,7 @@ from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 
 NAN = float("nan")
 NAMES = ["ERR", "ERR(max=4)@2", "RBP(p=0.3)", "RBP(rel=2)@3", "RBP(graded=1)", "RBP.residual(p=0.6)@2"]
@@ -32,7 +33,7 @@ def test_expected_ties_are_the_mean_over_all_orders(seed):
         labels[0] = 1.0
         lists, scores = one_list(labels), rng.integers(0, rng.integers(1, 4), n).astype(float)
         for ties, twin in (("expected", expected), ("input", in_input_order)):
-            judges = prepare_all(lists, NAMES, ties=ties)
+            judges = prepare_all(lists, NAMES, Judging(ties=ties))
             for name, rows in zip(NAMES, statistics(judges, scores), strict=True):
                 wanted = twin(slow.measure_of(parse(name), lists), labels, scores.tolist())
                 assert rows[0].tolist() == [pytest.approx(wanted, abs=1e-12), 1.0], (name, ties)

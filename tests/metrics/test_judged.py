@@ -12,6 +12,7 @@ from rerank.data.columns.offsets import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 
 NAN = float("nan")
 NAMES = ["bpref", "bpref(rel=2)", "infAP", "infAP(rel=2)", "Judged@2", "Judged"]
@@ -42,7 +43,7 @@ def test_expected_ties_are_the_mean_over_all_orders_and_judged_items_may_be_miss
         scores = rng.integers(0, rng.integers(1, 4), n).astype(float)
         lists = one_list(labels, missed)
         for ties, twin in (("expected", expected), ("input", in_input_order)):
-            judges = prepare_all(lists, NAMES, ties=ties)
+            judges = prepare_all(lists, NAMES, Judging(ties=ties))
             for name, rows in zip(NAMES, statistics(judges, scores), strict=True):
                 wanted = twin(slow_measure(name, labels, missed), labels, scores.tolist())
                 assert rows[0].tolist() == [pytest.approx(wanted, abs=1e-12), 1.0], (name, ties)

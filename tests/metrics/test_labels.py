@@ -15,6 +15,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 
 NAN = float("nan")
 NAMES = ["label@1", "loss@1", "z@1", "z(deviation=sample)@1"]
@@ -115,7 +116,7 @@ def test_judgements_that_are_all_positive_tell_items_apart():
     """As P@1 does; items without a label used to count as the lowest one, here 1."""
     lists = lists_of([NAN, 1.0, NAN, NAN], [1.0, NAN]).with_first_best("input")
     names = ["label@1", "loss@1", "P@1"]
-    for judge in prepare_all(lists, names, ties="input"):
+    for judge in prepare_all(lists, names, Judging(ties="input")):
         bounds = [corpus_value(judge, judge.first_best()), judge.random(), judge.oracle()]
         assert bounds == ([0.5, 0.625, 0.0] if judge.name == "loss@1" else [0.5, 0.375, 1.0])
     below = values(lists_of([-3.0, NAN, -1.0]), [0.0, 1.0, 0.0], ["label@1", "loss@1"])

@@ -13,6 +13,7 @@ from rerank.data.matrix import Dense
 from rerank.evaluation.curves import precision_at_recall
 from rerank.metrics.base import prepare_all
 from rerank.metrics.judges import ranked_last, statistics
+from rerank.metrics.judging import Judging
 from rerank.metrics.relevance import NOT_RETURNED, Relevance
 
 MEASURES = ("AP", "AP@3", "P@5", "R@2", "RR", "nDCG", "nDCG@3", "Success@2")
@@ -75,7 +76,7 @@ def dictionaries(lists, scores):
 def test_measures_of_retrieval_are_those_of_the_run_alone(seed):
     lists, scores = pooled(seed)
     qrels, run = dictionaries(lists, scores)
-    judges = prepare_all(lists, MEASURES, ties="trec")
+    judges = prepare_all(lists, MEASURES, Judging(ties="trec"))
     for judge, rows in zip(judges, statistics(judges, scores), strict=True):
         wanted = by_query(judge.name, qrels, run)
         assert rows[:, 1].tolist() == [float(str(i) in wanted) for i in range(lists.n_lists)]

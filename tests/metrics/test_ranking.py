@@ -19,6 +19,7 @@ from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
+from rerank.metrics.judging import Judging
 from rerank.metrics.relevance import Relevance
 
 MEASURES = [
@@ -86,7 +87,7 @@ def test_expected_ties_are_the_mean_over_all_orders(items: list[tuple[float, flo
     labels, scores = [label for label, _ in items], [score for _, score in items]
     lists = lists_of([labels, [1.0, 0.0]])  # a second list, so that one is always judged
     together = np.array([*scores, 2.0, 1.0])
-    judges = prepare_all(lists, NAMES, ties="expected")
+    judges = prepare_all(lists, NAMES, Judging(ties="expected"))
     for parts, judge, found in zip(MEASURES, judges, statistics(judges, together), strict=True):
         wanted = slow.expected(slow.of_order(*parts), labels, scores)
         judged = not np.isnan(labels).all()
@@ -99,7 +100,7 @@ def test_expected_ties_are_the_mean_over_all_orders(items: list[tuple[float, flo
 def test_input_ties_are_in_the_order_of_the_items(longest: int, grid: float | None, no_relevant: str) -> None:
     lists, scores = random_lists(longest, longest, grid)
     assert lists.labels is not None
-    judges = prepare_all(lists, NAMES, ties="input", no_relevant=no_relevant)
+    judges = prepare_all(lists, NAMES, Judging(ties="input", no_relevant=no_relevant))
     for parts, found in zip(MEASURES, statistics(judges, scores), strict=True):
         measure = slow.of_order(*parts, none=float(no_relevant == "one"))
         wanted = [
@@ -267,7 +268,7 @@ def test_lists_without_a_relevant_item_follow_the_policy() -> None:
     scores = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
     wanted = {"zero": 1 / 3, "one": 1.0, "skip": 1.0}
     for policy, value in wanted.items():
-        judge = prepare_all(lists, ["AP"], no_relevant=policy)[0]
+        judge = prepare_all(lists, ["AP"], Judging(no_relevant=policy))[0]
         assert f"no_relevant:{policy}" in judge.signature
         per_list = judge.per_list(scores)
         assert corpus_value(judge, per_list) == pytest.approx(value)
@@ -343,8 +344,8 @@ def test_lists_without_labels_and_labels_too_large_are_refused() -> None:
             parse(metric).prepare(unlabelled)
     with pytest.raises(DataError, match="too large"):
         parse("nDCG-exp").prepare(lists_of([[2000.0, 1.0]]))
-    with pytest.raises(ConfigError, match="did you mean 'skip'"):
-        prepare_all(lists_of([[1.0]]), ["AP"], no_relevant="skp")
+    with pytest.raises(ConfigError, match="expected 'zero', 'skip' or 'one'"):
+        prepare_all(lists_of([[1.0]]), ["AP"], Judging(no_relevant="skp"))
 
 
 def test_first_best_breaks_its_ties_by_input_order() -> None:

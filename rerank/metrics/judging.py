@@ -78,15 +78,10 @@ class Judging(Settings):
         from rerank.metrics.base import parse_all, prepare_all  # the command line starts without them
 
         typed = parse_all(self.metrics)
-        judges = prepare_all(
-            lists,
-            typed.values(),
-            ties=self.ties,
-            no_relevant=self.no_relevant,
-            missing_lists=self.missing_lists,
-            missing=self.missing,
-        )
-        return dict(zip(typed, judges, strict=True))
+        return dict(zip(typed, prepare_all(lists, typed.values(), self), strict=True))
+
+
+AS_USUAL = Judging()
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:

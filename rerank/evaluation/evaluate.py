@@ -34,13 +34,14 @@ from rerank.evaluation.systems import (
     systems_in,
 )
 from rerank.formats.sources import Data, as_lists, check_outputs, inputs_of, is_path
-from rerank.metrics.judging import OF_LABELS, Judging
-from rerank.metrics.judging import default_metrics as default_metrics
+from rerank.metrics.judging import Judging
 
 if TYPE_CHECKING:
     from rerank.data.classes import Predictions
 
 Metrics = Sequence[str] | str | None
+OF_CLASSES = ("zero-one", "Hamming")
+OF_LABELS = ("AP", "RR", "nDCG@10")
 _FEW_EXAMPLES = 5
 _OF_SEVERAL = ("samples", "level", "seed", "baseline")
 _OF_MAPPINGS = {"ties": "trec", "no_relevant": "zero"}  # what the fast way for dictionaries computes
@@ -224,7 +225,7 @@ def _systems_of(
         for name in ("missing", "missing_lists"):
             if getattr(judging, name) is not None:
                 raise ConfigError(f"{name}: not used for examples with classes")
-        judging = judging.on(lists)
+        judging = _with_metrics(judging, lists)
         found = {name: _predictions_of(values, name, lists) for name, values in systems.items()}
         return Systems(*_expanded(lists, found, judging.metrics)), judging
     pool = gathered_values(lists, systems, read, missing)
@@ -235,7 +236,45 @@ def _systems_of(
 def _for(systems: Systems, judging: Judging) -> Judging:
     """How systems are judged: by metrics for their lists, with the policies that had to be used."""
     policies = {"missing_lists": systems.missing_lists, "missing": systems.missing}
-    return judging.on(systems.lists).with_settings(**policies)
+    return _with_metrics(judging, systems.lists).with_settings(**policies)
+
+
+def _with_metrics(judging: Judging, lists: CandidateLists) -> Judging:
+    return judging if judging.metrics else judging.with_settings(metrics=default_metrics(lists))
+
+
+def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
+    """Return the metrics to report if none is named.
+
+    For examples with classes these are zero-one and Hamming; for lists without labels PARSEVAL with gold
+    trees, BLEU with references and GDT-TS with native structures; otherwise AP, RR and nDCG@10.
+
+    Parameters
+    ----------
+    lists : the lists that are judged.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    DataError
+        If the lists have nothing to judge by.
+    """
+    from rerank.data.columns.traces import SUPERPOSITIONS
+
+    if lists.labels is not None:
+        return OF_LABELS
+    if lists.classes is not None:
+        return OF_CLASSES
+    if lists.gold is not None or "PARSEVAL" in lists.counts:
+        return ("PARSEVAL",)
+    if lists.references or "BLEU" in lists.counts:
+        return ("BLEU",)
+    if lists.natives is not None or SUPERPOSITIONS in lists.counts:
+        return ("GDT-TS",)
+    return OF_LABELS
 
 
 def _against(judging: Judging, systems: Container[str], lists: CandidateLists) -> Judging:
@@ -360,7 +399,7 @@ def _read_systems(
     if lists is not None and _has_classes(lists, reading):
         if judging.missing_lists is not None:
             raise ConfigError("missing_lists is for runs, not for predictions of classes")
-        judging = judging.on(lists)
+        judging = _with_metrics(judging, lists)
         predictions = {path: read_predictions(path, lists) for path in paths}
         expanded, systems = _expanded(lists, predictions, judging.metrics)
         _note_predictions(predictions, expanded, judging.metrics)

@@ -11,7 +11,7 @@ from rerank.core.types import ArrayLike
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import by_item, statistics
+from rerank.metrics.judges import statistics
 from rerank.models.adaptation import Adaptation, diagnostic_names
 
 _GAIN = 1e-9  # of a list; less is rounding
@@ -87,8 +87,8 @@ def adaptation_record(found: Adaptation, test: CandidateLists, metrics: Sequence
 def _changes(found: Adaptation, test: CandidateLists, metrics: Sequence[str]) -> dict[str, ChangeRecord]:
     """The lists that each metric finds better or worse than unadapted, among those that it judges."""
     judges = prepare_all(test, parse_all(metrics).values())
-    ranked = by_item(test, {"own": found.scores, "before": found.unadapted})
-    own, before = (statistics(judges, ranked[name]) for name in ("own", "before"))
+    rankings = found.scores, found.unadapted
+    own, before = (statistics(judges, test.from_input_order(scores)) for scores in rankings)
     changes = {}
     for judge, mine, theirs in zip(judges, own, before, strict=True):
         gains = judge.better * (

@@ -50,7 +50,7 @@ from rerank.experiments.folder import (
 from rerank.experiments.parts import code_digest
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import by_item, statistics
+from rerank.metrics.judges import checked_scores, statistics
 from rerank.models.base import Model
 from rerank.models.importance import LINEAR, standardised_weights
 from rerank.training.options import TrainOptions
@@ -227,7 +227,7 @@ def judge(trained: Trained, test: CandidateLists, asked: TestLists) -> Judged:
 def values_of(test: CandidateLists, scores: Floats, metrics: Sequence[str]) -> dict[str, ValueRecord]:
     """Return metrics of scores, by canonical name and in its order."""
     judges = prepare_all(test, parse_all(metrics).values())
-    ranked = by_item(test, {"scores": scores})["scores"]
+    ranked = test.from_input_order(checked_scores(scores, test.n_items, partial=True))
     found = {}
     for judge, per_list in zip(judges, statistics(judges, ranked), strict=True):
         own = np.where(judge.judged, judge.score_from_sums(per_list), np.nan)

@@ -30,11 +30,6 @@ Draw = Literal["subsets", "first"]
 _SEED = 12345
 
 
-def all_samples() -> Any:
-    """Return the setting of a cutoff that may be left out."""
-    return setting(None, "samples drawn from each list; none = all", ge=1)
-
-
 class Samples(Stage):
     """The items of each list that may be drawn.
 
@@ -93,7 +88,7 @@ class SampleMetric(Metric):
     """A mean over lists of a measure of k samples drawn from each."""
 
     of_pool = True
-    cutoff: int | None = all_samples()
+    cutoff: int | None = setting(None, "samples drawn from each list; none = all", ge=1)
     short: Short = setting(
         "error", "lists of fewer than k samples: an error, all of their samples count, or they are left out"
     )
@@ -238,22 +233,22 @@ class Best(SampleMetric):
         return BestJudge(self, self.samples(preparation, Ordered))
 
 
+def tied(values: Floats, index: Index) -> tuple[Index, Index, Index]:
+    """Return the order of values in their lists from the lowest, and the begins and sizes of ties in it."""
+    order = np.lexsort((values, index))
+    ranked = values[order]
+    firsts = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (np.diff(index) != 0)])
+    return order, firsts, np.diff(np.r_[firsts, len(order)])
+
+
 class Ordered(Samples):
     """The stage of best@k: the labels of each list in the order of the scores."""
 
     def place(self, scores: Any) -> Floats:
         """Return labels from the largest score down, the mean of tied ones: float64 (n), list after list."""
         values = super().place(scores)
-        index = self.list_index
-        order = np.lexsort((-values, index))
-        ranked = values[order]
-        firsts = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (np.diff(index) != 0)])
-        sizes = np.diff(np.r_[firsts, len(order)])
+        order, firsts, sizes = tied(-values, self.list_index)
         return np.repeat(np.add.reduceat(self.labels[order], firsts) / sizes, sizes)
-
-    def order_of_labels(self) -> Floats:
-        """Return the labels of each list from the largest down."""
-        return self.labels[np.lexsort((-self.labels, self.list_index))]
 
 
 class BestJudge(SampleJudge):
@@ -275,7 +270,8 @@ class BestJudge(SampleJudge):
 
     def oracle(self) -> float:
         """Return the value of the labels as scores."""
-        return corpus_value(self, self.of(self.stage.order_of_labels()))
+        falling = np.lexsort((-self.stage.labels, self.stage.list_index))
+        return corpus_value(self, self.of(self.stage.labels[falling]))
 
 
 @register("pass")

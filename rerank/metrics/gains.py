@@ -15,7 +15,7 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.metrics.base import Preparation, register, value_text
 from rerank.metrics.judging import Judging
-from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff, relevance_of
+from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff, shared_relevance
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
 
@@ -279,7 +279,7 @@ class RankBiasedPrecision(_Persistent):
     def prepare_in(self, preparation: Preparation) -> RankingJudge:
         if not self.graded:
             return super().prepare_in(preparation)
-        relevance = preparation.shared(relevance_of)
+        relevance = preparation.shared(shared_relevance)
         metric = self.with_settings(max=_largest(self.max, relevance))
         judge = GainJudge(metric, relevance, preparation.judging)
         judge.name = self.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
@@ -86,7 +86,7 @@ class ReportJudge(ABC):
         Raises DataError if a score is NaN: those of a system that did not return every item are for
         ``statistics``.
         """
-        return self.of(self.stage.place(_without_nan(_as_floats(scores))))
+        return self.of(self.stage.place(_without_nan(real_array(scores, "scores"))))
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
         """Return the metric (...) of summed statistics (..., k): here means of [value, 1]."""
@@ -127,25 +127,6 @@ def signed(*parts: str) -> str:
     return "|".join([*parts, f"version:{__version__}"])
 
 
-def by_item(lists: CandidateLists, systems: Mapping[str, ArrayLike]) -> dict[str, Scores]:
-    """Return scores by system in the order of the items, from those in the order of the caller's rows.
-
-    NaN stays: the system did not return the item.
-
-    Raises
-    ------
-    DataError
-        With the system's name, as ``checked_scores``.
-    """
-    out = {}
-    for name, scores in systems.items():
-        try:
-            out[name] = lists.from_input_order(checked_scores(scores, lists.n_items, partial=True))
-        except DataError as error:
-            raise DataError(f"{name}: {error}") from None
-    return out
-
-
 def checked_scores(scores: ArrayLike, n_items: int, *, partial: bool = False) -> Scores:
     """Return scores as a contiguous float vector (n_items).
 
@@ -154,16 +135,12 @@ def checked_scores(scores: ArrayLike, n_items: int, *, partial: bool = False) ->
 
     Raises DataError if one is NaN or not a number, or there are more or fewer.
     """
-    values = _as_floats(scores)
+    values = real_array(scores, "scores")
     if values.shape != (n_items,):
         raise DataError(f"scores have shape {values.shape}, expected ({n_items},)")
     if not partial:
         _without_nan(values)
     return values if values.flags.c_contiguous else values.copy()
-
-
-def _as_floats(scores: ArrayLike) -> Scores:
-    return real_array(scores, "scores")
 
 
 def _without_nan(values: Scores) -> Scores:

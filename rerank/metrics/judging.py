@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from rerank.metrics.judges import ReportJudge
 
 SEED = 12345  # of every resampling by default
-OF_CLASSES = ("zero-one", "Hamming")
-OF_LABELS = ("AP", "RR", "nDCG@10")
 
 
 class Judging(Settings):
@@ -61,10 +59,6 @@ class Judging(Settings):
             raise ConfigError("no metric is named")
         return cls(metrics=named, **{name: value for name, value in settings.items() if value is not None})
 
-    def on(self, lists: CandidateLists) -> Judging:
-        """Return the same with the default metrics of ``lists`` if none is named."""
-        return self if self.metrics else self.with_settings(metrics=default_metrics(lists))
-
     def prepare(self, lists: CandidateLists) -> dict[str, ReportJudge]:
         """Return the metrics prepared for lists, by their names as typed; they share their work.
 
@@ -82,37 +76,3 @@ class Judging(Settings):
 
 
 AS_USUAL = Judging()
-
-
-def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
-    """Return the metrics to report if none is named.
-
-    For examples with classes these are zero-one and Hamming; for lists without labels PARSEVAL with gold
-    trees, BLEU with references and GDT-TS with native structures; otherwise AP, RR and nDCG@10.
-
-    Parameters
-    ----------
-    lists : the lists that are judged.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    DataError
-        If the lists have nothing to judge by.
-    """
-    from rerank.data.columns.traces import SUPERPOSITIONS
-
-    if lists.labels is not None:
-        return OF_LABELS
-    if lists.classes is not None:
-        return OF_CLASSES
-    if lists.gold is not None or "PARSEVAL" in lists.counts:
-        return ("PARSEVAL",)
-    if lists.references or "BLEU" in lists.counts:
-        return ("BLEU",)
-    if lists.natives is not None or SUPERPOSITIONS in lists.counts:
-        return ("GDT-TS",)
-    return OF_LABELS

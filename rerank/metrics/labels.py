@@ -116,11 +116,7 @@ class _LabelMetric(SelectingMetric):
         return self.kind(
             self.name,
             signed(
-                self.name,
-                *self.formula(),
-                "mean:lists",
-                f"unjudged:{self.unjudged}",
-                "unjudged_lists:skip",
+                self.name, *self.formula(), "mean:lists", f"unjudged:{self.unjudged}", "unjudged_lists:skip"
             ),
             preparation.of_lists(Selection),
             self.values(labels, preparation.lists),

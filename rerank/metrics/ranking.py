@@ -29,7 +29,7 @@ from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _judged, _placement, _ranking
 
 
-def relevance_of(preparation: Preparation) -> Relevance:
+def shared_relevance(preparation: Preparation) -> Relevance:
     """Return the judgements that all judges of a preparation share."""
     return Relevance(preparation.lists, preparation.judging.ties)
 
@@ -208,7 +208,7 @@ class RankingMetric(Metric):
         return []
 
     def prepare_in(self, preparation: Preparation) -> RankingJudge:
-        relevance = preparation.shared(relevance_of)
+        relevance = preparation.shared(shared_relevance)
         return self.judge(self, relevance.of_judged if self.of_judged else relevance, preparation.judging)
 
 

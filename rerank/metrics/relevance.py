@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError
-from rerank.core.registry import did_you_mean
+from rerank.core.errors import DataError
 from rerank.core.types import ArrayLike, Floats, Index, Mask
 from rerank.data.columns.offsets import Ragged, offsets_of
 from rerank.data.first_best import rises
@@ -18,8 +17,6 @@ from rerank.data.judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.judges import Stage, checked_scores, first_stage, ranked_last
 from rerank.native.metrics import _placement, _ties
-
-TIES = ("trec", "expected", "input")
 
 # What a Placement has above items that were not returned: more than any cutoff and any list.
 NOT_RETURNED = 1 << 30
@@ -163,11 +160,8 @@ def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
 def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
     """Return ``ties``, or the default for these lists.
 
-    Raises ConfigError if the mode is unknown. Raises DataError if it is trec and an id is missing, empty or
-    repeated in its list.
+    Raises DataError if the mode is trec and an id is missing, empty or repeated in its list.
     """
-    if ties is not None and ties not in TIES:
-        raise ConfigError(f"unknown ties {ties!r}; {did_you_mean(ties, TIES)}")
     if ties == "expected" or ties == "input":
         return ties
     ids = lists.item_ids

@@ -23,7 +23,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
-from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, Subsets
+from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, Subsets, tied
 
 RANDOM_RANKINGS = 5
 _SEED = 12345
@@ -388,10 +388,7 @@ def _exponents(scores: Floats, codes: Index) -> Floats:
 
 def _ranks(scores: Floats, index: Index, offsets: Index) -> Floats:
     """Place of each score in its list from the lowest, from 1, the mean of tied ones: float64 (n)."""
-    order = np.lexsort((scores, index))
-    ranked = scores[order]
-    firsts = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (np.diff(index) != 0)])
-    sizes = np.diff(np.r_[firsts, len(order)])
+    order, firsts, sizes = tied(scores, index)
     means = firsts + (sizes + 1) / 2.0
     out = np.empty(len(scores))
     out[order] = np.repeat(means, sizes)

@@ -308,8 +308,8 @@ def test_ties_default_to_trec_only_if_ids_are_unique() -> None:
         Relevance(lists_of(labels, ["a", "b", "", "b"]), "trec")
     with pytest.raises(DataError, match="there are none"):
         Relevance(lists_of(labels), "trec")
-    with pytest.raises(ConfigError, match="did you mean 'trec'"):
-        Relevance(lists_of(labels), "trek")
+    with pytest.raises(ConfigError, match="found 'trek', expected 'trec'"):
+        prepare_all(lists_of(labels), ["AP"], Judging(ties="trek"))
 
 
 def test_repeated_ids_are_found_anywhere() -> None:

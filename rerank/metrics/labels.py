@@ -113,11 +113,10 @@ class _LabelMetric(SelectingMetric):
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
         labels = preparation.of_lists(Labels)
+        policy = "mean:lists", f"unjudged:{self.unjudged}", "unjudged_lists:skip"
         return self.kind(
             self.name,
-            signed(
-                self.name, *self.formula(), "mean:lists", f"unjudged:{self.unjudged}", "unjudged_lists:skip"
-            ),
+            signed(self.name, *self.formula(), *policy),
             preparation.of_lists(Selection),
             self.values(labels, preparation.lists),
             better=self.better,

@@ -23,7 +23,6 @@ from rerank.data.reading import Reading
 from rerank.evaluation.bootstrap import Test, tests_of
 from rerank.evaluation.evaluate import evaluate, evaluate_files
 from rerank.evaluation.judged import Judged, judge_systems
-from rerank.evaluation.judging import Judging
 from rerank.evaluation.results import WHOLE, plain
 from rerank.extensions.selection.calibration import CALIBRATIONS, Reliability, reliability
 from rerank.extensions.selection.confidence import LEARNED, RULES, Logistic
@@ -31,6 +30,7 @@ from rerank.extensions.selection.conformal import check_alpha, controlled_thresh
 from rerank.extensions.selection.curve import Curve
 from rerank.extensions.selection.sample import RIGHT, Sample, right_items
 from rerank.formats.sources import check_outputs, inputs_of, is_path
+from rerank.metrics.judging import Judging
 
 ALWAYS, ORACLE = "always", "oracle"
 Given = Any  # see evaluate

@@ -14,12 +14,12 @@ from reference import selection as slow
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.evaluation.judged import judge_systems
-from rerank.evaluation.judging import Judging
 from rerank.extensions.selection.calibration import isotonic, platt, reliability
 from rerank.extensions.selection.confidence import Logistic, confidences
 from rerank.extensions.selection.conformal import check_alpha, controlled_threshold, set_width
 from rerank.extensions.selection.curve import Curve
 from rerank.extensions.selection.sample import Sample, right_items
+from rerank.metrics.judging import Judging
 
 
 def drawn(n_lists=40, seed=3, noise=1.5, size=6):

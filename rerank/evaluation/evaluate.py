@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.files.read import opening_once
+from rerank.core.files.read import inputs_opened_once, opening_once
 from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.types import Floats
@@ -287,7 +287,6 @@ def _against(judging: Judging, systems: Container[str], lists: CandidateLists) -
     return judging.with_settings(baseline=None)
 
 
-@opening_once
 def evaluate_files(
     data: Data,
     paths: Sequence[str] = (),
@@ -330,7 +329,8 @@ def evaluate_files(
     stage = baseline in (FIRST_BEST, SPELLED) and not os.path.exists(baseline)
     if baseline is not None and not stage and baseline not in names:
         names.insert(0, baseline)
-    read, judging = _read_systems(data, names, judging, reading)
+    with inputs_opened_once():
+        read, judging = _read_systems(data, names, judging, reading)
     judging = _against(judging, names, read.lists)
     found = judge_systems(read.lists, read.scores, judging, replicas=replicas)
     if read.lists.classes is None:  # others were reported when they were read
@@ -342,7 +342,6 @@ def evaluate_files(
     return found
 
 
-@opening_once
 def compare_files(
     data: Data,
     paths: Sequence[str],
@@ -367,7 +366,8 @@ def compare_files(
     RerankError
         As for ``evaluate_files``.
     """
-    read, judging = _read_systems(data, paths, Judging.by(metrics, **settings), reading, compared=True)
+    with inputs_opened_once():
+        read, judging = _read_systems(data, paths, Judging.by(metrics, **settings), reading, compared=True)
     judging = judging.with_settings(baseline=next(iter(read.scores), None))
     found = judge_systems(read.lists, read.scores, judging, view="pairs", all_pairs=True)
     if read.lists.classes is None:  # others were reported when they were read

@@ -104,7 +104,7 @@ class Judged(Results, Display):
                 for name, metric in self.metrics.items()
             },
             "systems": [
-                {"name": name, "metrics": {key: plain(_system_json(row)) for key, row in rows.items()}}
+                {"name": name, "metrics": {key: plain(row.tested_json()) for key, row in rows.items()}}
                 for name, rows in self.systems.items()
             ],
         }
@@ -174,14 +174,6 @@ class Judged(Results, Display):
             {(name, one.name): table.value(name, one.place) for name in names for one in metrics},
             tables.signatures(self),
         )
-
-
-def _system_json(row: Any) -> dict[str, Any]:
-    """A system by one metric, with its test against the baseline."""
-    keys = ("p_bootstrap", "p_wilcoxon", "wins", "ties", "losses")
-    found = {"value": row.value, "ci": row.ci, "gap": row.gap}
-    found |= {key: getattr(row.test, key, None) for key in keys}
-    return found if row.switched is None else found | {"switched": row.switched}
 
 
 def _folds_json(metric: MetricResults) -> dict[str, Any]:

@@ -123,7 +123,9 @@ class SystemResult:
         Against the baseline.
     """
 
-    KEYS = ("value", "ci", "gap", "values", "by_fold", "by_seed", "seeds", "sd_seeds")
+    KEYS = ("value", "ci", "gap")
+    OF_FOLDS = ("values", "by_fold", "by_seed", "seeds", "sd_seeds")
+    OF_TEST = ("p_bootstrap", "p_wilcoxon", "wins", "ties", "losses")
 
     def __init__(self, metric: MetricResults, system: str, fraction: int) -> None:
         self._metric, self._system, self._fraction = metric, system, fraction
@@ -177,10 +179,15 @@ class SystemResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the value with its spread over folds and seeds, by name."""
-        return {key: getattr(self, key) for key in self.KEYS}
+        return {key: getattr(self, key) for key in (*self.KEYS, *self.OF_FOLDS)}
+
+    def tested_json(self) -> dict[str, Any]:
+        """Return the value with its test against the baseline, by name."""
+        found = {key: getattr(self, key) for key in self.KEYS}
+        found |= {key: getattr(self.test, key, None) for key in self.OF_TEST}
+        return found if self.switched is None else found | {"switched": self.switched}
 
 
-@dataclass(frozen=True, eq=False)
 class MetricResults:
     """All systems by one metric.
 
@@ -189,43 +196,27 @@ class MetricResults:
     results : Results
     place : int
         The metric's place among those of the results.
-    typed : str
-        The name as the user wrote it.
+    typed, name : str
+        The name as the user wrote it, and the canonical one.
+    judges : list of ReportJudge
+        The metric prepared for each fold.
+    signature : str
+        Everything that changes the number.
+    better : int
+        1 if a larger value is better, -1 if a smaller one is.
+    digits : int
+        Decimals to show.
+    lists : int
+        How many lists the metric can judge.
     """
 
-    results: Results = field(repr=False)
-    place: int
-    typed: str
-
-    @cached_property
-    def judges(self) -> list[ReportJudge]:
-        """The metric prepared for each fold."""
-        return [list(part.judges.values())[self.place] for part in self.results.parts]
-
-    @property
-    def name(self) -> str:
-        """The canonical name."""
-        return self.judges[0].name
-
-    @property
-    def signature(self) -> str:
-        """Everything that changes the number."""
-        return self.judges[0].signature
-
-    @property
-    def better(self) -> int:
-        """1 if a larger value is better, -1 if a smaller one is."""
-        return self.judges[0].better
-
-    @property
-    def digits(self) -> int:
-        """Decimals to show."""
-        return self.judges[0].digits
-
-    @property
-    def lists(self) -> int:
-        """How many lists the metric can judge."""
-        return sum(int(np.count_nonzero(judge.judged)) for judge in self.judges)
+    def __init__(self, results: Results, place: int, typed: str) -> None:
+        self.results, self.place, self.typed = results, place, typed
+        self.judges = [list(part.judges.values())[place] for part in results.parts]
+        first = self.judges[0]
+        self.name, self.signature = first.name, first.signature
+        self.better, self.digits = first.better, first.digits
+        self.lists = sum(int(np.count_nonzero(judge.judged)) for judge in self.judges)
 
     @cached_property
     def references(self) -> dict[str, tuple[float, ...]]:

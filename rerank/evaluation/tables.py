@@ -75,7 +75,8 @@ def signatures(results: Results) -> tuple[str, ...]:
     return tuple(metric.signature for metric in results.metrics.values())
 
 
-def _starred(test: Test | None) -> bool:
+def starred(test: Test | None) -> bool:
+    """Return whether a difference is significant after Holm's correction."""
     return test is not None and test.holm is not None and test.holm < SIGNIFICANT
 
 
@@ -97,13 +98,13 @@ def _resamples(results: Results, within: str = "") -> str:
     return f"{results.judging.samples} resamples of the lists{within}, seed {results.judging.seed}"
 
 
-def _rows(results: Results, cells: Sequence[Sequence[Any]], dim: int, *, starred: bool = True) -> list[Row]:
+def _rows(results: Results, cells: Sequence[Sequence[Any]], dim: int, *, tested: bool = True) -> list[Row]:
     """Rows from columns of cells: ``dim`` references, then the systems with stars by metric."""
     stars = [
         frozenset(
             key
             for key, metric in results.metrics.items()
-            if starred and name is not None and _starred(metric.against(name, results.against))
+            if tested and name is not None and starred(metric.against(name, results.against))
         )
         for name in [*[None] * dim, *results.runs]
     ]
@@ -215,7 +216,7 @@ def pair_table(
         columns += of_metric
         cells += of_metric.values()
     rows = tuple(
-        Row(row, stars=frozenset(metric.name for metric in metrics if _starred(metric.pairs[i])))
+        Row(row, stars=frozenset(metric.name for metric in metrics if starred(metric.pairs[i])))
         for i, row in enumerate(zip(*cells, strict=True))
     )
     of_holm = f"p Holm: p bootstrap corrected for {count(len(pairs), 'pair')}; * p < {SIGNIFICANT}"
@@ -292,7 +293,7 @@ def _value_table(results: Results, metrics: Sequence[MetricResults], fraction: i
     at = f"{fraction} % of the training lists" if len(results.fractions) > 1 else ""
     return Table(
         tuple(columns),
-        tuple(_rows(results, cells, len(references), starred=fraction == results.fraction)),
+        tuple(_rows(results, cells, len(references), tested=fraction == results.fraction)),
         title=". ".join(filter(None, [heading(results), at])),
         notes=(*caption_lines(results), *(f"note: {text}" for text in results.remarks())),
         signatures=signatures(results),
@@ -325,7 +326,7 @@ def _overview(results: Results, metrics: Sequence[MetricResults], references: Se
     for metric in metrics:
         rows = [[value_text(getattr(metric, name), metric.digits), ""] for name in references]
         for name, of in metric.rows.items():
-            row, star = of[results.fraction], " *"[_starred(metric.against(name, results.against))]
+            row, star = of[results.fraction], " *"[starred(metric.against(name, results.against))]
             rows.append([value_text(row.value, metric.digits) + star, interval_text(row.ci, metric.digits)])
         titles.append(group_of(metric).title)
         blocks.append(block(["value ", _interval_head(results)], rows, dim=len(references)))
@@ -391,7 +392,7 @@ def _difference_columns(metric: MetricResults, tests: Sequence[Test | None]) -> 
         "value": cells("difference", partial(signed_text, digits=digits)),
         "interval": cells("ci", partial(signed_interval, digits=digits)),
         "p": cells("p_bootstrap", p_text),
-        "Holm": [p + " *"[_starred(test)] for p, test in holm],
+        "Holm": [p + " *"[starred(test)] for p, test in holm],
         "Wilcoxon": cells("p_wilcoxon", p_text),
     }
     if any(test is not None and test.p_mcnemar is not None for test in tests):

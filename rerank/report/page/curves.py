@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def _oracles(view: View) -> list[dict[int, MetricResults]]:
                 if of is not None:
                     found = view.results.metrics[of]
                     named = judge.inner.name if plain is None else view.results.metrics[plain].typed
-                    group[k] = replace(found, typed=named)
+                    group[k] = MetricResults(view.results, found.place, named)
     return [dict(sorted(group.items())) for group in groups.values() if len(group) > 1]
 
 

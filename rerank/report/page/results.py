@@ -12,7 +12,7 @@ from rerank.core.tables.table import Column, Row, Table, p_text
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import MetricResults
-from rerank.evaluation.tables import SIGNIFICANT
+from rerank.evaluation.tables import SIGNIFICANT, starred
 from rerank.report.page.drawing import Interval
 from rerank.report.page.parts import Figure, Section, View, described, ends, figure, label, number, typed
 
@@ -71,7 +71,7 @@ def _table(view: View, metric: MetricResults) -> Table:
     if tested:
         notes.append(f"Tests are against {against}, two-sided; bold: p below {SIGNIFICANT} after Holm.")
     marks = [*(name == against for name in references), *(name == results.against for name in metric.rows)]
-    found = zip(zip(*columns.values(), strict=True), marks, [*blank, *map(_starred, pairs)], strict=True)
+    found = zip(zip(*columns.values(), strict=True), marks, [*blank, *map(starred, pairs)], strict=True)
     return Table(
         tuple(columns),
         tuple(
@@ -86,10 +86,6 @@ def _table(view: View, metric: MetricResults) -> Table:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{number(value, 0)} %"
-
-
-def _starred(test: Test | None) -> bool:
-    return test is not None and test.holm is not None and test.holm < SIGNIFICANT
 
 
 def _tests(
@@ -138,7 +134,7 @@ def _pairs(view: View, metric: MetricResults) -> Table:
         Column("B", ("b",), left=True): [test.b for test in tests],
         **_tests(metric, tests, "B", f"corrected for all {len(tests)} pairs; bold below {SIGNIFICANT}"),
     }
-    rows = zip(zip(*columns.values(), strict=True), map(_starred, tests), strict=True)
+    rows = zip(zip(*columns.values(), strict=True), map(starred, tests), strict=True)
     return Table(
         tuple(columns),
         tuple(Row(cells, stars=frozenset([""] * star)) for cells, star in rows),

@@ -26,7 +26,7 @@ def values(lists, scores, metrics, **settings):
 
 def part_of(name, lists, metrics, **settings):
     """The test lists of a fold."""
-    return Part.of(name, lists, Judging.by(metrics, **settings))
+    return Part(name, lists, Judging.by(metrics, **settings).prepare(lists))
 
 
 def results(name, parts, runs, baseline=None, notes=(), **settings):

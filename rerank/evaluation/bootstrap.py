@@ -321,12 +321,6 @@ def tests_of(table: BootstrapTable, names: Iterable[tuple[str, str]], m: int, le
     return found
 
 
-def judged_by_any(judges: Iterable[ReportJudge]) -> Mask:
-    """Return the lists that one of some judges can judge, bool (n_lists)."""
-    judged: Mask = np.logical_or.reduce([judge.judged for judge in judges])
-    return judged
-
-
 def mean_of(seeds: Sequence[Floats]) -> Floats:
     """Return the mean of the statistics of several seeds, of one seed as they are: float64 (n_lists, k)."""
     return seeds[0] if len(seeds) == 1 else np.mean(np.stack(seeds), axis=0)

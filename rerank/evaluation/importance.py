@@ -121,9 +121,9 @@ class Basis:
 class _OfFeatures(Display):
     """What is known of each feature: a table of the first ones, and records of all."""
 
+    @abstractmethod
     def tables(self, top: int = MOST) -> list[Table]:
         """Return the first features, the most important first, as a table."""
-        return [self._table(top)]
 
     def frame_columns(self) -> dict[str, list[Any]]:
         """Return all features in their order."""
@@ -143,9 +143,6 @@ class _OfFeatures(Display):
         return found
 
     @abstractmethod
-    def _table(self, top: int) -> Table: ...
-
-    @abstractmethod
     def _features(self) -> Sequence[Any]: ...
 
 
@@ -156,8 +153,18 @@ class Weights(_OfFeatures, list[Weight]):
         """Return plain values for JSON."""
         return self.records()
 
-    def _table(self, top: int) -> Table:
-        return _weight_table(self, top)
+    def tables(self, top: int = MOST) -> list[Table]:
+        """Return standardised weights, the heaviest first."""
+        order = sorted(self, key=lambda one: -abs(one.standardised))
+        columns = (
+            Column("feature", ("feature",), left=True),
+            Column("weight", ("weight",), _short),
+            Column("sd in lists", ("deviation",), _short),
+            Column("weight * sd", ("standardised",), _short),
+            Column("share", ("share",), _percent),
+        )
+        rows = tuple(Row((w.feature, w.weight, w.deviation, w.standardised, w.share)) for w in order[:top])
+        return [Table(columns, rows, notes=_rest(len(order), top))]
 
     def _features(self) -> Sequence[Weight]:
         return self
@@ -172,8 +179,21 @@ class Permutation(_OfFeatures):
     seed: int
     drops: list[Drop]
 
-    def _table(self, top: int) -> Table:
-        return _permutation_table(self, top)
+    def tables(self, top: int = MOST) -> list[Table]:
+        """Return losses by permutation, the largest first."""
+        order = sorted(self.drops, key=lambda one: -one.loss)
+        digits = self.basis.judge.digits
+        sd = Column("sd", ("sd",), partial(value_text, digits=digits))
+        columns = (*_columns("feature", "feature"), *_losses(digits), sd)
+        rows = tuple(Row((one.feature, one.columns, one.loss, one.ci, one.sd)) for one in order[:top])
+        notes = (
+            *_rest(len(order), top),
+            _value(self.basis),
+            f"loss: mean over {count(self.repeats, 'permutation')} of the items within each list, "
+            f"seed {self.seed}; sd: between permutations",
+            _interval_note(self.basis.judging),
+        )
+        return [Table(columns, rows, notes=notes, signatures=(self.basis.judge.signature,))]
 
     def _features(self) -> Sequence[Drop]:
         return self.drops
@@ -233,8 +253,35 @@ class Ablation(_OfFeatures):
     on: str
     ablated: list[Ablated]
 
-    def _table(self, top: int) -> Table:
-        return _ablation_table(self, top)
+    def tables(self, top: int = MOST) -> list[Table]:
+        """Return losses by leaving features out, the largest first."""
+        order = sorted(self.ablated, key=lambda one: -one.loss)
+        digits = self.basis.judge.digits
+        columns = (
+            *_columns("left out", "feature"),
+            Column(self.basis.judge.name, ("value",), partial(value_text, digits=digits)),
+            *_losses(digits),
+            Column("p bootstrap", ("p",), p_text),
+            Column("p Holm", ("holm",), p_text, star="both"),
+            Column("won/tied/lost", ("wins", "ties", "losses"), lists_text),
+        )
+        rows = []
+        for one in order[:top]:
+            stars = frozenset([""] if one.holm is not None and one.holm < SIGNIFICANT else [])
+            won = one.wins, one.ties, one.losses
+            cells = one.feature, one.columns, one.value, one.loss, one.ci, one.p, one.holm, won
+            rows.append(Row(cells, stars=stars))
+        chosen = "; models may have been chosen on them" if self.on == "dev" else ""
+        notes = (
+            *_rest(len(order), top),
+            f"all features: {_value(self.basis)} of {self.on}{chosen}",
+            f"{self.learner} trained with all features and without each, by the same settings and seed",
+            _interval_note(self.basis.judging),
+            f"p bootstrap: paired bootstrap, two-sided; p Holm: corrected for "
+            f"{count(len(order), 'comparison')}, * below {SIGNIFICANT}",
+            "won/tied/lost: lists on which all features are better, equal, worse",
+        )
+        return [Table(columns, tuple(rows), notes=notes, signatures=(self.basis.judge.signature,))]
 
     def _features(self) -> Sequence[Ablated]:
         return self.ablated
@@ -336,71 +383,6 @@ def compared(
         )
         for name, n, test in zip(names, columns, tests, strict=True)
     ]
-
-
-def _weight_table(weights: Sequence[Weight], top: int) -> Table:
-    """Standardised weights, the heaviest first."""
-    order = sorted(weights, key=lambda one: -abs(one.standardised))
-    columns = (
-        Column("feature", ("feature",), left=True),
-        Column("weight", ("weight",), _short),
-        Column("sd in lists", ("deviation",), _short),
-        Column("weight * sd", ("standardised",), _short),
-        Column("share", ("share",), _percent),
-    )
-    rows = tuple(Row((w.feature, w.weight, w.deviation, w.standardised, w.share)) for w in order[:top])
-    return Table(columns, rows, notes=_rest(len(order), top))
-
-
-def _permutation_table(found: Permutation, top: int) -> Table:
-    """Losses by permutation, the largest first."""
-    order = sorted(found.drops, key=lambda one: -one.loss)
-    digits = found.basis.judge.digits
-    sd = Column("sd", ("sd",), partial(value_text, digits=digits))
-    columns = (*_columns("feature", "feature"), *_losses(digits), sd)
-    rows = tuple(Row((one.feature, one.columns, one.loss, one.ci, one.sd)) for one in order[:top])
-    notes = (
-        *_rest(len(order), top),
-        _value(found.basis),
-        f"loss: mean over {count(found.repeats, 'permutation')} of the items within each list, "
-        f"seed {found.seed}; sd: between permutations",
-        _interval_note(found.basis.judging),
-    )
-    return Table(columns, rows, notes=notes, signatures=(found.basis.judge.signature,))
-
-
-def _ablation_table(found: Ablation, top: int) -> Table:
-    """Losses by leaving features out, the largest first."""
-    order = sorted(found.ablated, key=lambda one: -one.loss)
-    digits = found.basis.judge.digits
-    columns = (
-        *_columns("left out", "feature"),
-        Column(found.basis.judge.name, ("value",), partial(value_text, digits=digits)),
-        *_losses(digits),
-        Column("p bootstrap", ("p",), p_text),
-        Column("p Holm", ("holm",), p_text, star="both"),
-        Column("won/tied/lost", ("wins", "ties", "losses"), lists_text),
-    )
-    rows = []
-    for one in order[:top]:
-        stars = frozenset([""] if one.holm is not None and one.holm < SIGNIFICANT else [])
-        cells = (one.feature, one.columns, one.value, one.loss, one.ci, one.p, one.holm, _lists(one))
-        rows.append(Row(cells, stars=stars))
-    chosen = "; models may have been chosen on them" if found.on == "dev" else ""
-    notes = (
-        *_rest(len(order), top),
-        f"all features: {_value(found.basis)} of {found.on}{chosen}",
-        f"{found.learner} trained with all features and without each, by the same settings and seed",
-        _interval_note(found.basis.judging),
-        f"p bootstrap: paired bootstrap, two-sided; p Holm: corrected for {count(len(order), 'comparison')}, "
-        f"* below {SIGNIFICANT}",
-        "won/tied/lost: lists on which all features are better, equal, worse",
-    )
-    return Table(columns, tuple(rows), notes=notes, signatures=(found.basis.judge.signature,))
-
-
-def _lists(one: Ablated) -> tuple[int, int, int]:
-    return one.wins, one.ties, one.losses
 
 
 def _columns(head: str, key: str) -> tuple[Column, Column]:

@@ -271,7 +271,7 @@ def judge_systems(
     settings
         Of ``judge``; the view is "systems" unless given.
     """
-    part = Part.of("", lists, judging)
+    part = Part("", lists, judging.prepare(lists))
     runs = {
         name: {WHOLE: ((Run(_checked(name, scores, lists.n_items)),),)} for name, scores in systems.items()
     }

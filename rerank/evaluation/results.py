@@ -23,7 +23,7 @@ from rerank.data.first_best import differ
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import shared_ids
-from rerank.evaluation.bootstrap import BootstrapTable, Statistics, Test, judged_by_any, tests_of
+from rerank.evaluation.bootstrap import BootstrapTable, Statistics, Test, tests_of
 from rerank.evaluation.significance import interval
 from rerank.evaluation.variance import Variance
 from rerank.metrics.judges import ReportJudge, Scores, statistics
@@ -77,15 +77,11 @@ class Part:
     lists: CandidateLists
     judges: Mapping[str, ReportJudge]
 
-    @classmethod
-    def of(cls, name: str, lists: CandidateLists, judging: Judging) -> Part:
-        """Return lists with the metrics of ``judging``; errors are those of ``Judging.prepare``."""
-        return cls(name, lists, judging.prepare(lists))
-
     @cached_property
     def judged(self) -> Mask:
         """The lists that a metric can judge, bool (n_lists)."""
-        return judged_by_any(self.judges.values())
+        judged: Mask = np.logical_or.reduce([judge.judged for judge in self.judges.values()])
+        return judged
 
     @property
     def unjudged(self) -> int:
@@ -320,6 +316,7 @@ class Results:
     all_pairs: bool = False
     name: str = ""
     notes: tuple[str, ...] = ()
+    _tables: dict[int, BootstrapTable] = field(default_factory=dict, init=False)
 
     @property
     def against(self) -> str | None:
@@ -395,10 +392,6 @@ class Results:
             known = ", ".join(map(str, self.runs[system]))
             raise ConfigError(f"{system}: no results of {fraction} % of the training lists, found {known}")
         return self.runs[system][fraction]
-
-    @cached_property
-    def _tables(self) -> dict[int, BootstrapTable]:
-        return {}
 
     def table(self, fraction: int | None = None) -> BootstrapTable:
         """Return the statistics at a fraction of the training lists, by default that of comparisons.

@@ -315,7 +315,7 @@ def _parts(run: RunFolder, judging: Judging) -> tuple[Part, ...]:
     for fold in run.config.folds:
         lists = run.test(fold)
         try:
-            parts.append(Part.of(fold, lists, judging))
+            parts.append(Part(fold, lists, judging.prepare(lists)))
         except DataError as error:
             why = str(error).removeprefix(f"{lists.source}: ").partition(";")[0]
             raise DataError(f"{run.path}: test lists of fold {fold}: {why}") from None

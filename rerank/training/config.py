@@ -68,7 +68,8 @@ def read_config(
     once = Once()
     for key, value in (base or {}).items():
         _put(values, _parts(key), value, option_of(TrainOptions, key), once)
-    for text in sorted(overrides, key=_depth):  # base=NAME before base.rounds=N
+    depth = {text: text.partition("=")[0].count(".") for text in overrides}
+    for text in sorted(overrides, key=depth.__getitem__):  # base=NAME before base.rounds=N
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise ConfigError(
@@ -93,11 +94,6 @@ def read_config(
 def _parts(key: str) -> list[str]:
     """The sections of a dotted key; a key of the grid may have dots itself."""
     return key.split(".", 1) if key.startswith("grid.") else key.split(".")
-
-
-def _depth(override: str) -> int:
-    """How many sections the key of ``KEY=VALUE`` has."""
-    return override.partition("=")[0].count(".")
 
 
 def _open_section(values: dict[str, Any], parts: Sequence[str]) -> None:
@@ -253,7 +249,7 @@ def _beside(path: str, name: str) -> str:
 
 
 def _expand(value: Any, path: str) -> Any:
-    """The value with every ``${NAME}`` in its strings replaced."""
+    """The value with every ``${NAME}`` in its strings replaced; ConfigError if a variable is not set."""
     if isinstance(value, dict):
         return {str(key): _expand(inner, path) for key, inner in value.items()}
     if isinstance(value, list):
@@ -261,25 +257,13 @@ def _expand(value: Any, path: str) -> Any:
     if not isinstance(value, str):
         return value
 
-    return expanded(value, path)
-
-
-def expanded(text: str, path: str) -> str:
-    """Return a text of the file ``path`` with the value of NAME for every ``${NAME}``.
-
-    Raises
-    ------
-    ConfigError
-        If an environment variable is not set.
-    """
-
     def variable(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in os.environ:
             raise ConfigError(f"{path}: environment variable {name} is not set")
         return os.environ[name]
 
-    return _VARIABLE.sub(variable, text)
+    return _VARIABLE.sub(variable, value)
 
 
 def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str, once: Once) -> None:

@@ -20,8 +20,7 @@ from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs
-from rerank.training.fit import prepare
-from rerank.training.pipeline import Pipeline, chooses_rounds
+from rerank.training.pipeline import Pipeline, chooses_rounds, prepare
 from rerank.training.steps.base_scale import ScaledColumn
 from rerank.training.steps.tune_base import base_values, base_weight
 

@@ -23,9 +23,9 @@ from rerank.evaluation.variance import variance
 from rerank.models.base import Model
 from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, SeedsRecord, Value
 from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs, Split, TrainingData, column_of_base
-from rerank.training.fit import align, final_scores, fit_one, note_choice_on_dev, note_leaks, prepare
+from rerank.training.fit import final_scores, fit_one, note_choice_on_dev
 from rerank.training.options import refuse_with_classes
-from rerank.training.pipeline import Pipeline
+from rerank.training.pipeline import Pipeline, align, note_leaks, prepare
 from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
 
 _RUN_BYTES = 4096  # of a model beside its weights

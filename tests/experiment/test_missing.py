@@ -17,8 +17,8 @@ from rerank.extensions.transductive.cache_entries import digest_of_model
 from rerank.models import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
-from rerank.training.fit import prepare
 from rerank.training.options import options_of
+from rerank.training.pipeline import prepare
 from rerank.training.train import pipeline_from
 
 NAMES = ["a", "b", "c"]

@@ -63,7 +63,7 @@ def check_as_slowly(
     check: Callable[[CandidateLists, Any], None],
     **options: Any,
 ) -> None:
-    """A reader reads the same as the slow one, as ``check(lists, slowly)`` finds, or fails at the same line."""
+    """A reader reads the same as the slow one (``check(lists, slowly)``), or fails at the same line."""
     path.write_bytes(data)
     bad: BadLineError | UnicodeDecodeError | None = None
     try:

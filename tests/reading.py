@@ -1,4 +1,4 @@
-"""What the tests of readers share: reading without notes, notes alone, faults, agreement with slow readers."""
+"""What tests of readers share: reading without notes, notes alone, faults, agreement with slow readers."""
 
 from __future__ import annotations
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import bleu as twin
-from reference.texts import made, some_lists
+from reference.texts import made, moses_lists, some_lists
 
 from rerank.core.errors import ConfigError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.bleu import BleuStatistics, bleu, bleu_statistics, from_precisions, sentence_bleu
 from rerank.metrics.selecting import prepared
@@ -172,21 +168,6 @@ def test_a_missing_requirement_of_a_tokenizer_is_a_clear_one_line_error(monkeypa
     assert "\n" not in str(caught.value)
 
 
-def shared_lists(path):
-    """A set in Moses' form, its totals as scores."""
-    ids, texts, totals = [], [], []
-    with gzip.open(f"{path}.nbest.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            fields = line.rstrip("\n").split(" ||| ")
-            ids.append(fields[0])
-            texts.append(fields[1])
-            totals.append(float(fields[3]))
-    with gzip.open(f"{path}.ref.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        references = StringColumn.from_strings(line.rstrip("\n") for line in lines)
-    lists = CandidateLists.from_arrays(np.zeros((len(ids), 1)), qid=ids).with_first_best("input")
-    return replace(lists, texts=StringColumn.from_strings(texts), references=(references,)), np.array(totals)
-
-
 @pytest.mark.parametrize(
     ("name", "total", "first", "lower", "oracle"),
     [
@@ -197,7 +178,8 @@ def shared_lists(path):
     ],
 )
 def test_real_lists_have_the_known_values(shared_data, name, total, first, lower, oracle):
-    lists, totals = shared_lists(shared_data / name)
+    folder, _, part = name.partition("/")
+    lists, totals = moses_lists(shared_data / folder, part)
     cased, lowered = prepare_all(lists, ["BLEU", "BLEU(lc=1)"])
     if total is not None:
         assert round(corpus_value(cased, cased.per_list(totals)), 2) == total

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from reference.metrics import bleu as twin
-from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
+from reference.texts import DEGENERATE, bleu_rows, drawn_groups, lists_of
 from small_judging import evaluate
 
 from rerank.core.errors import DataError

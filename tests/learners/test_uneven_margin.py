@@ -1,4 +1,4 @@
-"""The perceptron with uneven margins against its pseudo-code; its bound; what it refuses."""
+"""The perceptron with uneven margins against its pseudo-code; what it refuses."""
 
 from __future__ import annotations
 
@@ -48,15 +48,6 @@ def test_weights_and_bias_are_those_of_the_pseudo_code(tau_plus, tau_minus, rele
                 np.testing.assert_allclose(model.weights, w, rtol=1e-12, atol=1e-12)
                 np.testing.assert_allclose(model.thresholds, [-b], rtol=1e-12, atol=1e-12)
                 assert [(row["updates"], row["wrong"]) for row in model.curve] == history
-
-
-def test_swapping_the_classes_and_their_margins_turns_the_model_round():
-    lists = whole_lists(4, grades=2)
-    turned = CandidateLists.from_arrays(lists.features, 1 - lists.labels, group=lists.lengths)
-    model = UnevenMargin(tau_plus=9, tau_minus=2).fit(lists)
-    other = UnevenMargin(tau_plus=2, tau_minus=9).fit(turned)
-    np.testing.assert_array_equal(other.weights, -model.weights)
-    np.testing.assert_array_equal(other.thresholds, -model.thresholds)
 
 
 def test_grades_are_one_at_or_above_the_threshold_and_zero_below():

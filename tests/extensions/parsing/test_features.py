@@ -17,7 +17,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.extensions.parsing import features as parse
-from rerank.extensions.parsing.features import ParseSettings, choose
+from rerank.extensions.parsing.features import TYPES, ParseSettings, choose
 from rerank.extensions.parsing.heads import default_heads, parse_heads
 
 EXAMPLE = (
@@ -38,6 +38,77 @@ def lists_of(*groups, columns=0):
 
 def names_of(text, **settings):
     return set(choose(lists_of([text]), ParseSettings(cutoff=1, **settings)).names)
+
+
+def starting(names, *starts):
+    return {name for name in names if name.startswith(starts)}
+
+
+class TestThePapersExamples:
+    names = names_of(EXAMPLE, types=TYPES)
+
+    def test_rules_with_what_is_above(self):
+        rule = "VP PP VBD NP NP SBAR"
+        assert starting(self.names, "rule VP PP") == {f"rule {rule}"}
+        assert {f"grandparent-rule S {rule}", f"two-level-rule (S NP VP) {rule}"} <= self.names
+
+    def test_bigrams_leave_the_head_out(self):
+        pairs = {"right VP NP NP", "right VP NP SBAR", "right VP SBAR STOP", "left VP PP STOP"}
+        assert starting(self.names, "bigram right VP", "bigram left VP") == {f"bigram {p}" for p in pairs}
+        assert {
+            "grandparent-bigram right S VP NP NP",
+            "two-level-bigram (S NP VP) right VP NP NP",
+        } <= self.names
+
+    def test_lexical_bigrams_name_both_heads(self):
+        assert starting(self.names, "lexical-bigram left VP", "lexical-bigram right VP") == {
+            "lexical-bigram left VP PP on STOP",
+            "lexical-bigram right VP NP press NP story",
+            "lexical-bigram right VP NP story SBAR that",
+            "lexical-bigram right VP SBAR that STOP",
+        }
+
+    def test_trigrams_mark_the_head(self):
+        assert starting(self.names, "trigram VP") - {"trigram VP STOP VBD! STOP"} == {
+            "trigram VP STOP PP VBD!",
+            "trigram VP PP VBD! NP",
+            "trigram VP VBD! NP NP",
+            "trigram VP NP NP SBAR",
+            "trigram VP NP SBAR STOP",
+        }
+
+    def test_head_modifiers_mark_which_is_adjacent(self):
+        assert starting(self.names, "head-modifier left S VP", "head-modifier right S VP") == {
+            "head-modifier left S VP VBD PP adj=1",
+            "head-modifier right S VP VBD NP adj=1",
+            "head-modifier right S VP VBD NP adj=0",
+            "head-modifier right S VP VBD SBAR adj=0",
+        }
+
+    def test_prepositional_phrases_with_and_without_the_word_they_modify(self):
+        assert starting(names_of(PRESIDENT), "pp ") == {
+            "pp NP NP PP NP president of U.S.",
+            "pp NP NP PP NP of U.S.",
+        }
+
+    def test_distances(self):
+        """told the press a story that: four words are between told and that."""
+        expected = {f"distance VP VBD SBAR {x}" for x in ("=4", *(f"<={x}" for x in range(4, 10)))}
+        expected |= {f"distance VP VBD SBAR >={x}" for x in range(1, 5)}
+        assert starting(self.names, "distance VP VBD SBAR") == expected
+
+    def test_the_second_pass_adds_closed_class_heads_to_labels(self):
+        more = names_of(EXAMPLE) - self.names
+        assert starting(more, "rule ") == {
+            "rule VP PP(on) VBD NP NP SBAR(that)",
+            "rule PP(on) IN(on) NP",
+            "rule SBAR(that) IN(that) S",
+            "rule S NP(it) VP",
+            "rule NP(it) PRP(it)",
+            "rule NP DT(the) NN",
+            "rule NP DT(a) NN",
+        }
+        assert not starting(more, "head-modifier", "pp", "distance")
 
 
 def twin(lists, **settings):

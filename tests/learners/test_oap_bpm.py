@@ -7,7 +7,7 @@ import pytest
 from reference.graded import layouts, passes_of, ranks_of, separable_grades, whole_lists
 from reference.ordinal import prank as slow_prank
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.ordinal import OapBpm
 
@@ -67,19 +67,3 @@ def test_rankers_that_saw_nothing_know_nothing():
 def test_it_refuses_what_prank_refuses():
     with pytest.raises(FitError, match="no two grades"):
         OapBpm().fit(CandidateLists.from_arrays(np.eye(2), [1.0, 1.0]))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rankers": 0}, "rankers: found 0"),
-        ({"coin": 0}, "coin: found 0"),
-        ({"coin": 1.5}, "coin: found 1.5"),
-        ({"coin": float("nan")}, "coin"),
-    ],
-)
-def test_wrong_settings_are_refused_in_one_line(settings, message):
-    with pytest.raises(ConfigError) as caught:
-        OapBpm(**settings)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -8,7 +8,7 @@ from reference.perceptron import perceptron as slow_perceptron
 from scipy.sparse import csr_array
 from small_training import fit
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners.perceptron import Perceptron
@@ -241,28 +241,3 @@ def test_overflow_is_an_error_and_not_nan():
     lists = CandidateLists.from_arrays([[1e308, -1e308], [-1e308, 1e308], [1e308, 1e308]], [2, 1, 0])
     with pytest.raises(FitError, match="scale the features"):
         Perceptron(epochs=50).fit(lists)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"tau": -1}, "tau: found -1, expected 0 or more"),
-        ({"epochs": 0}, "epochs: found 0"),
-        ({"algorithm": 3}, "algorithm: found 3"),
-        ({"margin": "odd"}, "margin: found 'odd'"),
-        ({"pairs": "split", "split_top": 5, "split_bottom": 4}, "split_bottom must be above split_top"),
-        ({"algorithm": 1, "engine": "fast"}, "engine 'fast' is for algorithm 2"),
-        ({"target": "highest"}, "target=highest is for rivals=top"),
-        ({"step": "one", "margin": "label"}, "step=one is for rivals=top"),
-        ({"rivals": "top", "engine": "fast"}, "engine=fast is for rivals=all"),
-        ({"rivals": "top", "target": "highest"}, "target=highest is for pairs=best-rest, not pairs=ordinal"),
-        ({"rivals": "top", "step": "margin"}, "step=margin is for margin=uneven and label"),
-        ({"marjin": "even"}, "unknown setting 'marjin'; did you mean 'margin'"),
-        ({"tau": float("nan")}, "tau"),
-    ],
-)
-def test_wrong_settings_are_refused_in_one_line(settings, message):
-    with pytest.raises(ConfigError) as caught:
-        Perceptron(**settings)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ from reference.graded import judged_rows, layouts, passes_of, ranks_of, whole_li
 from reference.ordinal import prank as slow_prank
 from rerank.native.learners._weights import Weights
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.ordinal import PRank
 from rerank.models.training import DataRecord
@@ -123,19 +123,3 @@ def test_overflow_is_an_error_and_not_nan():
         PRank(epochs=50).fit(CandidateLists.from_arrays(X, [2, 1, 0]))
     with pytest.raises(FitError, match="scale the features"):
         PRank(epochs=50).fit(CandidateLists.from_arrays(np.array(X) / 1e150, [2, 1, 0]))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"epochs": 0}, "epochs: found 0"),
-        ({"average": "voted"}, "average: found 'voted'"),
-        ({"seed": -1}, "seed: found -1"),
-        ({"epochz": 3}, "unknown setting 'epochz'; did you mean 'epochs'"),
-    ],
-)
-def test_wrong_settings_are_refused_in_one_line(settings, message):
-    with pytest.raises(ConfigError) as caught:
-        PRank(**settings)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -12,7 +12,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
     "format": {
         'bllip': ('rerank.extensions.parsing.bllip', (), (('.bllip',), None, (b'S=',), None, (), '')),
         'fairseq': ('rerank.formats.fairseq', (), ((), None, (b'H-',), None, (), '')),
-        'flat': ('rerank.formats.texts', ('text',), ((), None, (), None, (), '')),
+        'flat': ('rerank.formats.flat', ('text',), ((), None, (), None, (), '')),
         'json-run': ('rerank.formats.trec.format', ('beir', 'mteb'), (('.json',), None, (b'{',), None, (), '')),
         'jsonl': ('rerank.formats.jsonl.format', ('ndjson',), (('.jsonl', '.ndjson'), None, (b'{',), None, (), '')),
         'lm-eval': ('rerank.formats.samples.tools', ('lm-evaluation-harness',), ((), 'jsonl', (b'{',), None, (), '')),

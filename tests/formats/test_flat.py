@@ -14,7 +14,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.formats import load
-from rerank.formats.texts import Flat
+from rerank.formats.flat import Flat
 
 
 @pytest.fixture(scope="module")

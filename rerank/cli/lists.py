@@ -33,7 +33,7 @@ def validate(given: Validate) -> int:
         lines = contents.lines()
     except FormatError as error:
         contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(given.as_, lambda: lines, contents.as_json, contents.sheets)
+    write(given.as_, lambda: lines, contents.as_json, contents.tables)
     return EXIT_NO if contents.faults else 0
 
 
@@ -66,7 +66,7 @@ def pairs(given: Pairs) -> None:
     from rerank.models.pair_counts import count_pairs
 
     schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
-    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.sheets)
+    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.tables)
 
 
 class Convert(Writes, Verb):

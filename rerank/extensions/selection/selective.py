@@ -490,7 +490,7 @@ def _fit(
 def _score_lines(
     lists: CandidateLists, scores: Floats, tag: str, system: Given, reading: Reading | None
 ) -> Iterator[str]:
-    """Scores by item for a file: one a line in the order of the lists' file, or a run if the system is one."""
+    """Scores by item: one a line in the order of the lists' file, or a run if the system is one."""
     if not (isinstance(system, str) and is_run(system, reading or Reading())):
         return map(repr, lists.input_order(scores).tolist())
     lines = run_lines(lists, np.where(np.isnan(scores), -np.inf, scores), tag)

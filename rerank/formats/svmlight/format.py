@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.read import Buffer, is_pipe, read_bytes, shown
+from rerank.core.files.read import Buffer, read_bytes, shown
 from rerank.core.types import Index
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.strings import StringColumn
@@ -138,7 +138,8 @@ class SVMLight(Format):
         names = None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
-        if options.layout != "sparse" and not options.classes and _is_large(path):
+        is_large = os.path.isfile(path) and os.path.getsize(path) >= LARGE  # a pipe is none
+        if is_large and options.layout != "sparse" and not options.classes:
             from rerank.formats.svmlight.stream import read_pieces  # small files do without it
 
             found = read_pieces(path, options, names)
@@ -184,14 +185,6 @@ class SVMLight(Format):
         if column == "feature_names":
             return lists.names() == list(map(str, indices_of(lists).tolist()))
         return super().keeps(lists, column)
-
-
-def _is_large(path: str) -> bool:
-    """Whether a file is large enough to be read in pieces; a pipe is not."""
-    try:
-        return not is_pipe(path) and os.stat(path).st_size >= LARGE
-    except OSError:
-        return False
 
 
 def indices_of(lists: CandidateLists) -> Index:

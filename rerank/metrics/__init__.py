@@ -19,9 +19,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-# ``rerank.metrics.bleu`` is the function, after ``import rerank.metrics.bleu``, too;
-# ``from rerank.metrics.bleu import Bleu`` reads the file.
-OF_FILES = frozenset({"bleu", "chrf"})
+from rerank.metrics.presets import OF_FILES
 
 
 class _Package(ModuleType):

@@ -26,10 +26,10 @@ from rerank.data.frames import refuse_other_rows
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.formats.sources import lists_of, rows_of_references
-from rerank.metrics import OF_FILES
 from rerank.metrics.base import FAMILIES, Metric
 from rerank.metrics.judges import nothing_judged, scores_of, statistics
 from rerank.metrics.judging import Judging
+from rerank.metrics.presets import OF_FILES
 
 _Options = dict[str, Any]
 

@@ -1,4 +1,6 @@
-"""Sets of metrics that are asked for by one word; another one is an entry of ``SETS``.
+"""Sets of metrics that are asked for by one word, and names that are those of files too.
+
+Another set is an entry of ``SETS``.
 
 A set stands for its metrics wherever several may be named; results, signatures and tables have the metrics
 themselves.
@@ -8,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+# ``rerank.metrics.bleu`` is the function, after ``import rerank.metrics.bleu``, too;
+# ``from rerank.metrics.bleu import Bleu`` reads the file.
+OF_FILES = frozenset({"bleu", "chrf"})
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rerank.evaluation.judged import judge, judge_systems, values_of
 from rerank.evaluation.results import Part
+from rerank.metrics.base import prepared_by
 from rerank.metrics.judging import Judging
 
 
@@ -26,7 +27,7 @@ def values(lists, scores, metrics, **settings):
 
 def part_of(name, lists, metrics, **settings):
     """The test lists of a fold."""
-    return Part(name, lists, Judging.by(metrics, **settings).prepare(lists))
+    return Part(name, lists, prepared_by(Judging.by(metrics, **settings), lists))
 
 
 def results(name, parts, runs, baseline=None, notes=(), **settings):

@@ -23,6 +23,7 @@ from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.by_list import ListTable, TopChoices
 from rerank.evaluation.results import FIRST_BEST, WHOLE, MetricResults, Part, Results, Run, Runs, plain
 from rerank.evaluation.variance import Variance
+from rerank.metrics.base import prepared_by
 from rerank.metrics.judges import ReportJudge, Scores, checked_scores, first_stage, nothing_judged, statistics
 from rerank.metrics.judging import Judging
 
@@ -271,7 +272,7 @@ def judge_systems(
     settings
         Of ``judge``; the view is "systems" unless given.
     """
-    part = Part("", lists, judging.prepare(lists))
+    part = Part("", lists, prepared_by(judging, lists))
     runs = {
         name: {WHOLE: ((Run(_checked(name, scores, lists.n_items)),),)} for name, scores in systems.items()
     }
@@ -387,7 +388,7 @@ def values_of(lists: CandidateLists, scores: ArrayLike, judging: Judging) -> Val
     DataError
         If scores or columns do not fit, or no list is judged.
     """
-    judges: Mapping[str, ReportJudge] = judging.prepare(lists)
+    judges: Mapping[str, ReportJudge] = prepared_by(judging, lists)
     ranking = checked_scores(scores, lists.n_items, partial=True)
     if not any(one.judged.any() for one in judges.values()):
         raise nothing_judged(lists)

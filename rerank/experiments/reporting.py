@@ -22,7 +22,7 @@ from rerank.evaluation.results import FIRST_BEST, Part, Run, Runs
 from rerank.experiments.config import SPELLING
 from rerank.experiments.folder import EXPERIMENT, Cell, CellRecord, RunFolder, TimingRecord, read_run
 from rerank.formats.sources import all_or_none, check_outputs
-from rerank.metrics.base import parse_all
+from rerank.metrics.base import parse_all, prepared_by
 from rerank.metrics.judging import Judging
 from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Cost, Report, check_report_form
@@ -315,7 +315,7 @@ def _parts(run: RunFolder, judging: Judging) -> tuple[Part, ...]:
     for fold in run.config.folds:
         lists = run.test(fold)
         try:
-            parts.append(Part(fold, lists, judging.prepare(lists)))
+            parts.append(Part(fold, lists, prepared_by(judging, lists)))
         except DataError as error:
             why = str(error).removeprefix(f"{lists.source}: ").partition(";")[0]
             raise DataError(f"{run.path}: test lists of fold {fold}: {why}") from None

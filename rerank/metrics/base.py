@@ -366,3 +366,12 @@ def prepare_all(
         parts, bar, version = judge.signature.rpartition("|")
         judge.signature = f"{parts}{more}{bar}{version}"
     return judges
+
+
+def prepared_by(judging: Judging, lists: CandidateLists) -> dict[str, ReportJudge]:
+    """Return the metrics of ``judging`` prepared for lists, by their names as typed; they share their work.
+
+    Raises ConfigError if a metric is unknown or none is named, and DataError if a needed column is missing.
+    """
+    typed = parse_all(judging.metrics)
+    return dict(zip(typed, prepare_all(lists, typed.values(), judging), strict=True))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
-
-if TYPE_CHECKING:
-    from rerank.data.lists import CandidateLists
-    from rerank.metrics.judges import ReportJudge
 
 SEED = 12345  # of every resampling by default
 
@@ -58,21 +54,6 @@ class Judging(Settings):
         if metrics is not None and not named:
             raise ConfigError("no metric is named")
         return cls(metrics=named, **{name: value for name, value in settings.items() if value is not None})
-
-    def prepare(self, lists: CandidateLists) -> dict[str, ReportJudge]:
-        """Return the metrics prepared for lists, by their names as typed; they share their work.
-
-        Raises
-        ------
-        ConfigError
-            If a metric is unknown, or none is named.
-        DataError
-            If a needed column is missing.
-        """
-        from rerank.metrics.base import parse_all, prepare_all  # the command line starts without them
-
-        typed = parse_all(self.metrics)
-        return dict(zip(typed, prepare_all(lists, typed.values(), self), strict=True))
 
 
 AS_USUAL = Judging()

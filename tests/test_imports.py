@@ -187,7 +187,7 @@ def test_an_extension_imports_no_other_but_questions_which_are_parsed(imports):
         for other in imported
         if module[:1] == other[:1] == ("extensions",) and module[1:2] != other[1:2] and other[1:]
     }
-    assert subjects == {"parsing", "proteins", "questions", "transductive"}
+    assert subjects == {"parsing", "proteins", "questions", "transductive", "fusion"}
     assert found <= {("questions", "parsing")}
 
 

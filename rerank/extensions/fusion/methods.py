@@ -116,7 +116,7 @@ def _summed(points: Points, absent: float = 0.0) -> Method:
 
 
 def _inverse_squares(ranking: Ranking, table: Floats, parameter: float) -> Floats:
-    return 1.0 / (ranking.positions + 1.0) ** 2
+    return np.asarray(1.0 / (ranking.positions + 1.0) ** 2, dtype=np.float64)
 
 
 def _times(inner: Method, factor: Callable[[Floats, float], Floats]) -> Method:
@@ -134,7 +134,7 @@ def _rbc(ranking: Ranking, table: Floats, parameter: float) -> Floats:
 
 
 def _mapfuse(ranking: Ranking, table: Floats, parameter: float) -> Floats:
-    return table[0] / (ranking.positions + 1.0)
+    return np.asarray(table[0] / (ranking.positions + 1.0), dtype=np.float64)
 
 
 def _looked_up(ranking: Ranking, table: Floats, parameter: float) -> Floats:

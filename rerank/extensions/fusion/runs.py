@@ -90,7 +90,7 @@ class Runs:
         """Ranks from 1, float64 (n_items, n_runs): ties share the mean, NaN = not returned."""
         out = np.full(self.values.shape, np.nan)
         for j, ranking in enumerate(self.rankings):
-            out[ranking.items, j] = ranking.shared(ranking.positions + 1.0)
+            out[ranking.items, j] = ranking.shared((ranking.positions + 1).astype(np.float64))
         return out
 
     @cached_property
@@ -104,5 +104,6 @@ class Runs:
         for j, ranking in enumerate(self.rankings):
             own = np.bincount(ranking.lists, minlength=len(lengths))
             rest = np.repeat((lengths - own + 1) / 2.0, lengths)
-            out[:, j] = ranking.by_item(lengths[ranking.lists] - ranking.positions * 1.0, rest)
+            points = (lengths[ranking.lists] - ranking.positions).astype(np.float64)
+            out[:, j] = ranking.by_item(points, rest)
         return out

@@ -94,8 +94,8 @@ class TunedWeights(Fusion):
         n = round(1.0 / self.step)
         n_trials = math.comb(n + len(weights) - 1, len(weights) - 1)
         if n_trials > _MOST_TRIALS:
-            found = f"search=grid: {n_trials:,} weights of {len(weights)} runs"
-            raise FitError(f"{found}, at most {_MOST_TRIALS:,}; use search=coordinate or a larger step")
+            what = f"search=grid: {n_trials:,} weights of {len(weights)} runs"
+            raise FitError(f"{what}, at most {_MOST_TRIALS:,}; use search=coordinate or a larger step")
         for parts in _compositions(n, len(weights)):
             trial = np.array(parts) / n
             found = value(trial)

@@ -143,10 +143,7 @@ def test_a_search_that_loses_the_lists_is_an_error():
         ),
         (lambda: Reranker(epochz=3).fit(X, Y, qid=QID), "unknown setting 'epochz'; did you mean 'epochs'?"),
         (lambda: Reranker().set_params(epochz=3), "unknown setting 'epochz'; did you mean 'epochs'?"),
-        (
-            lambda: Reranker().fit(X, Y.astype("datetime64[s]"), qid=QID),
-            "y must be numbers: found",
-        ),
+        (lambda: Reranker().fit(X, Y.astype("datetime64[s]"), qid=QID), "y must be numbers: found"),
         (lambda: Reranker().fit(X, pl.Series(Y).cast(pl.Datetime), qid=QID), "y must be numbers"),
         (lambda: Reranker().fit(X.astype("datetime64[s]"), Y, qid=QID), "X must be numbers"),
         (lambda: Reranker().fit(DATED, Y, qid=QID), "X: column 'day' holds no numbers"),

@@ -67,11 +67,7 @@ MOSES = {*SHARED, "moses", "buffers", "texts", "scores", "builders", "weights"} 
         ("train --data a.letor --out model", SVMLIGHT, 160),
         ("train --data a.txt --out model", SVMLIGHT, 160),
         ("eval a.letor scores", {*SVMLIGHT, "scores", "builders"}, 116),
-        (
-            "eval a.nbest --refs refs -m BLEU",
-            MOSES,
-            116,
-        ),
+        ("eval a.nbest --refs refs -m BLEU", MOSES, 116),
         ("validate a.letor", SVMLIGHT, 80),
     ],
 )

@@ -63,6 +63,10 @@ VERBS = {
         "similarity.similarity",
         "Compare every list, or item, with every other: a Gram matrix, the nearest ones, a map.",
     ),
+    "selective": (
+        "selective.selective",
+        "Use a system only on the lists on which it can be trusted, and the baseline elsewhere.",
+    ),
     "weigh-lists": (
         "weigh_lists.weigh_lists",
         "Weigh training lists by how much they look like the lists to be ranked "

@@ -39,4 +39,4 @@ def compare(given: Compare) -> None:
     with with_page(given.html, given.data, given.reading, given.systems, {}) as show:
         found = compare_files(given.data, given.systems, reading=given.reading, **given.judging)
         show(found)
-    write(given.as_, found.print, found.as_json, found.sheets)
+    write(given.as_, found.print, found.as_json, found.tables)

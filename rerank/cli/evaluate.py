@@ -102,22 +102,22 @@ def evaluate(given: Evaluate) -> None:
         show(result)
     notes = [line for line in result.variance_lines() if line]
     if not given.by_list:
-        write(given.as_, result.print, result.as_json, result.sheets, notes=notes)
+        write(given.as_, result.print, result.as_json, result.tables, notes=notes)
         return
-    from rerank.core.tables.text import sheet_lines
+    from rerank.core.tables.text import text_lines
 
-    table = result.by_list()
-    sheet = replace(table.sheet(), signatures=())  # the evaluation has them
+    by_list = result.by_list()
+    table = replace(by_list.table(), signatures=())  # the evaluation has them
 
     def text() -> list[str]:
         result.print()
-        return ["", *sheet_lines(sheet)]
+        return ["", *text_lines(table)]
 
     write(
         given.as_,
         text,
-        lambda: result.as_json() | {"by_list": list(table.records())},
-        lambda: [*result.sheets(), sheet],
-        data=lambda: table.sheet(totals=False),
+        lambda: result.as_json() | {"by_list": list(by_list.records())},
+        lambda: [*result.tables(), table],
+        data=lambda: by_list.table(totals=False),
         notes=notes,
     )

@@ -18,7 +18,7 @@ from rerank.core.tables.data import guarding
 from rerank.core.tables.display import FORMS
 
 if TYPE_CHECKING:
-    from rerank.core.tables.sheet import Sheet
+    from rerank.core.tables.table import Table
     from rerank.data.reading import Reading
 
 EXIT_NO = 1
@@ -216,9 +216,9 @@ def write(
     form: str,
     text: Callable[[], Sequence[str] | None],
     record: Callable[[], Any],
-    sheets: Callable[[], Sequence[Sheet]],
+    tables: Callable[[], Sequence[Table]],
     *,
-    data: Callable[[], Sheet] | None = None,
+    data: Callable[[], Table] | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Print a result in a form.
@@ -230,10 +230,10 @@ def write(
         Returns lines, or prints them and returns None.
     record : callable
         Returns plain values for JSON.
-    sheets : callable
+    tables : callable
         Returns the tables for Markdown and LaTeX.
     data : callable, optional
-        Returns the table for CSV, by default the first of ``sheets``.
+        Returns the table for CSV, by default the first of ``tables``.
     notes : sequence of str
         On all tables.
     """
@@ -243,11 +243,11 @@ def write(
         return
     from rerank.core.files.write import write_lines
     from rerank.core.tables.data import to_json
-    from rerank.core.tables.display import sheets_text
+    from rerank.core.tables.display import tables_text
 
     if form == "json":
         content = to_json(record())
     else:
-        parts = [data()] if form == "csv" and data is not None else sheets()
-        content = sheets_text(parts, form, notes)
+        parts = [data()] if form == "csv" and data is not None else tables()
+        content = tables_text(parts, form, notes)
     write_lines("-", [content.removesuffix("\n")])

@@ -79,7 +79,7 @@ def fuse(given: Fuse) -> None:
         inform(f"{found.method}: {found.learnt}")
     if found.judged is not None:
         judged = found.judged
-        write(given.as_, judged.print, judged.as_json, judged.sheets)
+        write(given.as_, judged.print, judged.as_json, judged.tables)
 
 
 def _value(text: str) -> int | float | str:

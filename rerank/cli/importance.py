@@ -11,7 +11,7 @@ from rerank.core.settings import setting
 from rerank.training.options import TrainOptions
 
 if TYPE_CHECKING:
-    from rerank.core.tables.sheet import Sheet
+    from rerank.core.tables.table import Table
 
 
 class Weights(Printed, Verb):
@@ -41,7 +41,7 @@ def weights(given: Weights) -> None:
         {} if given.out is None else {"--out": given.out}, inputs_of(given.data, given.reading, given.model)
     )
     found = standardised_weights(given.model, given.data, reading=given.reading)
-    _print(given.as_, found.sheets(given.top), found.as_json)
+    _print(given.as_, found.tables(given.top), found.as_json)
     _write(found.tsv(), given.out)
 
 
@@ -90,7 +90,7 @@ def permute(given: Permute) -> None:
         **given.others("model", "data", "metric", "group", "top", "out", "as_"),
         **given.judging,
     )
-    _print(given.as_, found.sheets(given.top), found.as_json)
+    _print(given.as_, found.tables(given.top), found.as_json)
     _write(found.tsv(), given.out)
 
 
@@ -139,14 +139,14 @@ def ablate(given: Ablate) -> None:
         seed=given.resampling_seed,
         **given.judging,
     )
-    _print(given.as_, found.sheets(given.top), found.as_json)
+    _print(given.as_, found.tables(given.top), found.as_json)
     _write(found.tsv(), given.out)
 
 
-def _print(form: str, sheets: Sequence[Sheet], record: Callable[[], Any]) -> None:
-    from rerank.core.tables.text import sheet_lines
+def _print(form: str, tables: Sequence[Table], record: Callable[[], Any]) -> None:
+    from rerank.core.tables.text import text_lines
 
-    write(form, lambda: sheet_lines(sheets[0]), record, lambda: sheets)
+    write(form, lambda: text_lines(tables[0]), record, lambda: tables)
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:

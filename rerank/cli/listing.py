@@ -32,11 +32,11 @@ def list_(given: List) -> None:
     if given.kind not in KINDS:
         raise ConfigError(f"unknown kind {given.kind!r}; {did_you_mean(given.kind, KINDS)}")
     if given.name is None:
-        sheet = listings.LISTINGS[given.kind]()
-        lines = listings.lines_of(sheet)
+        table = listings.LISTINGS[given.kind]()
+        lines = listings.lines_of(table)
     elif given.kind in listings.DETAILS:
         lines = listings.DETAILS[given.kind](given.name)
-        sheet = listings.SHEETS[given.kind](given.name)
+        table = listings.TABLES[given.kind](given.name)
     else:
         raise ConfigError(f"'rerank list {given.kind}' takes no name")
-    write(given.as_, lambda: lines, lambda: list(sheet.records()), lambda: [sheet])
+    write(given.as_, lambda: lines, lambda: list(table.records()), lambda: [table])

@@ -11,7 +11,7 @@ from rerank.core.errors import ConfigError, DataNote
 from rerank.core.other_packages import offers
 from rerank.core.registry import Registry
 from rerank.core.settings import Settings, describe
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import Column, Row, Table
 from rerank.core.tables.text import facts
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
@@ -27,8 +27,8 @@ T = TypeVar("T")
 SET = "set"  # in place of the direction of a metric
 
 
-def _sheet(columns: Iterable[Column], rows: Iterable[tuple[Any, ...]], title: str = "") -> Sheet:
-    return Sheet(tuple(Column(**{**vars(c), "left": True}) for c in columns), tuple(map(Row, rows)), title)
+def _table(columns: Iterable[Column], rows: Iterable[tuple[Any, ...]], title: str = "") -> Table:
+    return Table(tuple(Column(**{**vars(c), "left": True}) for c in columns), tuple(map(Row, rows)), title)
 
 
 def _with_aliases(parts: tuple[str, str]) -> str:
@@ -56,7 +56,7 @@ def _entries(registry: Registry[type[T]]) -> Iterator[tuple[tuple[str, str], typ
         warnings.warn(fault, DataNote, stacklevel=2)
 
 
-def learners() -> Sheet:
+def learners() -> Table:
     """Return name, summary, source and default scaling of each learner."""
 
     def shown(parts: tuple[str, str, str]) -> str:
@@ -68,18 +68,18 @@ def learners() -> Sheet:
     for names, kind, origin in _entries(LEARNERS):
         scaling = "" if kind.scale_invariant else kind.default_scaling
         rows.append((names, (kind.summary + origin, kind.source, scaling)))
-    return _sheet([_named("learner"), Column("what", ("summary", "source", "scaling"), shown)], rows)
+    return _table([_named("learner"), Column("what", ("summary", "source", "scaling"), shown)], rows)
 
 
-def formats() -> Sheet:
+def formats() -> Table:
     """Return name, suffixes and summary of each format."""
     rows = []
     for names, kind, origin in _entries(FORMATS):
         rows.append((names, " ".join(kind.suffixes), kind.summary + origin))
-    return _sheet([_named("format"), Column("suffixes", ("suffixes",)), Column("what", ("summary",))], rows)
+    return _table([_named("format"), Column("suffixes", ("suffixes",)), Column("what", ("summary",))], rows)
 
 
-def metrics() -> Sheet:
+def metrics() -> Table:
     """Return name, summary, direction, aliases, meaning and source of families of metrics, and the sets."""
 
     def shown(parts: tuple[str, ...]) -> str:
@@ -96,16 +96,16 @@ def metrics() -> Sheet:
     for name, one in SETS.items():
         rows.append((name, (one.summary, SET, "", ", ".join(one.metrics), one.source)))
     what = Column("what", ("summary", "better", "aliases", "meaning", "source"), shown)
-    return _sheet([Column("metric", ("name",)), what], rows)
+    return _table([Column("metric", ("name",)), what], rows)
 
 
-def scalings() -> Sheet:
+def scalings() -> Table:
     """Return name and meaning of each scaling."""
     auto = (AUTO, "the learner's default, see 'rerank list learners' (for sparse features none)")
-    return _sheet([Column("scaling", ("name",)), Column("what", ("summary",))], [auto, *SCALINGS.items()])
+    return _table([Column("scaling", ("name",)), Column("what", ("summary",))], [auto, *SCALINGS.items()])
 
 
-def kernels() -> Sheet:
+def kernels() -> Table:
     """Return name, what is compared, and summary of each kernel."""
 
     def shown(parts: tuple[str, bool]) -> str:
@@ -117,18 +117,18 @@ def kernels() -> Sheet:
     for names, part, origin in _entries(ITEM_KERNELS):
         rows.append((names, f"items, by {part.compares}", (part.summary + origin, True)))
     columns = [_named("kernel"), Column("compares", ("compares",))]
-    return _sheet([*columns, Column("what", ("summary", "definite"), shown)], rows)
+    return _table([*columns, Column("what", ("summary", "definite"), shown)], rows)
 
 
-def lines_of(sheet: Sheet) -> list[str]:
+def lines_of(table: Table) -> list[str]:
     """Return a listing as aligned text without heads."""
-    return facts([[sheet.text(row, j) for j in range(len(sheet.columns))] for row in sheet.rows])
+    return facts([[table.text(row, j) for j in range(len(table.columns))] for row in table.rows])
 
 
-def settings_of(title: str, kind: type[Settings]) -> Sheet:
+def settings_of(title: str, kind: type[Settings]) -> Table:
     """Return the settings of a learner, metric or kernel: name, type, default, meaning."""
     heads = ("setting", "type", "default", "meaning")
-    return _sheet([Column(head, (head,)) for head in heads], describe(kind), title)
+    return _table([Column(head, (head,)) for head in heads], describe(kind), title)
 
 
 def learner_lines(name: str) -> list[str]:
@@ -181,13 +181,13 @@ def metric_lines(name: str) -> list[str]:
     return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 
 
-def metric_sheet(name: str) -> Sheet:
+def metric_table(name: str) -> Table:
     """Return the parameters of a family, or the metrics of a set."""
     named = set_called(name)
     if named is None:
         return settings_of(metric_lines(name)[0], family_of(name))
     columns = (Column("metric", ("name",)), Column("what", ("summary",)))
-    return _sheet(columns, [(one, family_of(one).summary) for one in SETS[named].metrics], f"set {named}")
+    return _table(columns, [(one, family_of(one).summary) for one in SETS[named].metrics], f"set {named}")
 
 
 def kernel_lines(name: str) -> list[str]:
@@ -204,7 +204,7 @@ def _docstring(kind: type) -> str:
     return textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
 
 
-LISTINGS: dict[str, Callable[[], Sheet]] = {
+LISTINGS: dict[str, Callable[[], Table]] = {
     "learners": learners,
     "metrics": metrics,
     "formats": formats,
@@ -216,8 +216,8 @@ DETAILS: dict[str, Callable[[str], list[str]]] = {
     "metrics": metric_lines,
     "kernels": kernel_lines,
 }
-SHEETS: dict[str, Callable[[str], Sheet]] = {
+TABLES: dict[str, Callable[[str], Table]] = {
     "learners": lambda name: settings_of(learner_lines(name)[0].splitlines()[0], LEARNERS.get(name)),
-    "metrics": metric_sheet,
+    "metrics": metric_table,
     "kernels": lambda name: settings_of(kernel_lines(name)[0].splitlines()[0], kernel_class(name)),
 }

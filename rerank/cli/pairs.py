@@ -37,4 +37,4 @@ def pairs(given: Pairs) -> None:
     from rerank.models.pair_counts import count_pairs
 
     schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
-    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.sheets)
+    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.tables)

@@ -56,6 +56,6 @@ def show(given: Show) -> None:
         given.as_,
         lambda: models.model_lines(loaded, given.top, found, shown),
         lambda: models.model_record(loaded, given.top, found, shown),
-        lambda: models.model_sheets(loaded, given.top, found, shown),
-        data=lambda: models.weight_sheet(loaded, given.top, shown),
+        lambda: models.model_tables(loaded, given.top, found, shown),
+        data=lambda: models.weight_table(loaded, given.top, shown),
     )

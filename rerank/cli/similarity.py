@@ -67,4 +67,4 @@ def similarity(given: Similarity) -> None:
         neighbours=given.nearest,
         **given.others("components", "set_", "nearest", "as_"),
     )
-    write(given.as_, found.lines, found.as_json, found.sheets, data=found.alike_sheet)
+    write(given.as_, found.lines, found.as_json, found.tables, data=found.alike_table)

@@ -32,5 +32,5 @@ def validate(given: Validate) -> int:
         lines = contents.lines()
     except FormatError as error:
         contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(given.as_, lambda: lines, contents.as_json, contents.sheets)
+    write(given.as_, lambda: lines, contents.as_json, contents.tables)
     return EXIT_NO if contents.faults else 0

@@ -59,4 +59,4 @@ def weigh_lists(given: WeighLists) -> None:
     own = ("kernel", "components", "basis", "centres")
     settings = settings_of(given.set_, {name: getattr(given, name) for name in own})
     found = weighing.weigh_lists(settings=settings, **given.others(*own, "set_", "as_"))
-    write(given.as_, found.lines, found.as_json, lambda: found.sheets()[:1])
+    write(given.as_, found.lines, found.as_json, lambda: found.tables()[:1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, cut
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Sheet, facts_sheet, table_of
+from rerank.core.tables.table import Table, facts_table, table_of
 from rerank.core.tables.text import facts
 from rerank.core.text import count, some
 from rerank.core.types import Floats, Index
@@ -44,9 +44,9 @@ class Contents(Display):
         """Return aligned text."""
         return facts(self._rows())
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return the same as a table."""
-        return [facts_sheet(self._rows())]
+        return [facts_table(self._rows())]
 
     def frame_columns(self) -> dict[str, list[str]]:
         """Return names of facts and texts."""
@@ -357,7 +357,7 @@ def _spread(values: Floats) -> tuple[float, float, float]:
     return float(values.min()), float(np.median(values)), float(values.max())
 
 
-def first_items(lists: Any) -> Sheet:
+def first_items(lists: Any) -> Table:
     """Return the first items, with their first features, as a table."""
     rows: list[dict[str, Any]] = []
     left = max(0, lists.n_features - _MOST_FEATURES)

@@ -12,7 +12,7 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import frame_of
-from rerank.core.tables.display import Text, sheets_text
+from rerank.core.tables.display import Text, tables_text
 from rerank.core.types import AnyArray, ArrayLike, Counts, Floats, Index, Mask
 from rerank.data import array_inputs as given
 from rerank.data import frames, views
@@ -363,7 +363,7 @@ class CandidateLists:
     def _repr_html_(self) -> str:
         from rerank.data.describe import first_items
 
-        return sheets_text([first_items(self)], "html")
+        return tables_text([first_items(self)], "html")
 
     def summary(self) -> Text:
         """Return counts of lists, items, features and labels, and oddities, as ``rerank validate`` does."""

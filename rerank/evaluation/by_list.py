@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.core.tables.data import columns_of
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Column, Group, Row, Sheet, value_text
+from rerank.core.tables.table import Column, Group, Row, Table, value_text
 from rerank.core.types import Floats, Index
 from rerank.data.first_best import first_largest
 from rerank.data.lists import CandidateLists
@@ -218,15 +218,15 @@ class ListTable(Display):
                 own |= {"system": system, "chosen": self.choices.chosen[system][i] or None}
                 yield own | {metric: _number(self.values[system, metric][i]) for metric in self.digits}
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return the lists by row."""
-        return [self.sheet()]
+        return [self.table()]
 
     def frame_columns(self) -> dict[str, Any]:
         """Return the columns of the data frame by name: one for each key of ``records``."""
         return columns_of(list(self.records()))
 
-    def sheet(self, *, totals: bool = True) -> Sheet:
+    def table(self, *, totals: bool = True) -> Table:
         """Return the lists by row, after the values over all lists and their sums if ``totals``."""
         head = ["all", "sum"] if totals else []
         sizes, best = self.choices.sizes, self.choices.best
@@ -250,7 +250,7 @@ class ListTable(Display):
                 ends = [self.corpus[system, metric], self.sum_of(system, metric)] if totals else []
                 cells.append([*ends, *self.values[system, metric].tolist()])
         rows = tuple(Row(values, i < len(head)) for i, values in enumerate(zip(*cells, strict=True)))
-        return Sheet(
+        return Table(
             tuple(columns),
             rows,
             notes=(TOTALS,) if totals else (),

@@ -12,10 +12,10 @@ import numpy as np
 
 from rerank.core.tables.data import columns_of, tsv
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import (
+from rerank.core.tables.table import (
     Column,
     Row,
-    Sheet,
+    Table,
     lists_text,
     p_text,
     signed_interval,
@@ -27,8 +27,8 @@ from rerank.core.types import Floats
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.bootstrap import BootstrapTable, tests_of
-from rerank.evaluation.sheets import SIGNIFICANT
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
+from rerank.evaluation.tables import SIGNIFICANT
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge, nothing_judged
 
@@ -134,9 +134,9 @@ class Basis:
 class _OfFeatures(Display):
     """What is known of each feature: a table of the first ones, and records of all."""
 
-    def sheets(self, top: int = MOST) -> list[Sheet]:
+    def tables(self, top: int = MOST) -> list[Table]:
         """Return the first features, the most important first, as a table."""
-        return [self._sheet(top)]
+        return [self._table(top)]
 
     def frame_columns(self) -> dict[str, list[Any]]:
         """Return all features in their order."""
@@ -156,7 +156,7 @@ class _OfFeatures(Display):
         return found
 
     @abstractmethod
-    def _sheet(self, top: int) -> Sheet: ...
+    def _table(self, top: int) -> Table: ...
 
     @abstractmethod
     def _features(self) -> Sequence[Any]: ...
@@ -169,8 +169,8 @@ class Weights(_OfFeatures, list[Weight]):
         """Return plain values for JSON."""
         return self.records()
 
-    def _sheet(self, top: int) -> Sheet:
-        return _weight_sheet(self, top)
+    def _table(self, top: int) -> Table:
+        return _weight_table(self, top)
 
     def _features(self) -> Sequence[Weight]:
         return self
@@ -185,8 +185,8 @@ class Permutation(_OfFeatures):
     seed: int
     drops: list[Drop]
 
-    def _sheet(self, top: int) -> Sheet:
-        return _permutation_sheet(self, top)
+    def _table(self, top: int) -> Table:
+        return _permutation_table(self, top)
 
     def _features(self) -> Sequence[Drop]:
         return self.drops
@@ -246,8 +246,8 @@ class Ablation(_OfFeatures):
     on: str
     ablated: list[Ablated]
 
-    def _sheet(self, top: int) -> Sheet:
-        return _ablation_sheet(self, top)
+    def _table(self, top: int) -> Table:
+        return _ablation_table(self, top)
 
     def _features(self) -> Sequence[Ablated]:
         return self.ablated
@@ -341,7 +341,7 @@ def compared(
     ]
 
 
-def _weight_sheet(weights: Sequence[Weight], top: int) -> Sheet:
+def _weight_table(weights: Sequence[Weight], top: int) -> Table:
     """Standardised weights, the heaviest first."""
     order = sorted(weights, key=lambda one: -abs(one.standardised))
     columns = (
@@ -352,10 +352,10 @@ def _weight_sheet(weights: Sequence[Weight], top: int) -> Sheet:
         Column("share", ("share",), _percent),
     )
     rows = tuple(Row((w.feature, w.weight, w.deviation, w.standardised, w.share)) for w in order[:top])
-    return Sheet(columns, rows, notes=_rest(len(order), top))
+    return Table(columns, rows, notes=_rest(len(order), top))
 
 
-def _permutation_sheet(found: Permutation, top: int) -> Sheet:
+def _permutation_table(found: Permutation, top: int) -> Table:
     """Losses by permutation, the largest first."""
     order = sorted(found.drops, key=lambda one: -one.loss)
     digits = found.basis.judge.digits
@@ -369,10 +369,10 @@ def _permutation_sheet(found: Permutation, top: int) -> Sheet:
         f"seed {found.seed}; sd: between permutations",
         _interval_note(found.basis.resampling),
     )
-    return Sheet(columns, rows, notes=notes, signatures=(found.basis.judge.signature,))
+    return Table(columns, rows, notes=notes, signatures=(found.basis.judge.signature,))
 
 
-def _ablation_sheet(found: Ablation, top: int) -> Sheet:
+def _ablation_table(found: Ablation, top: int) -> Table:
     """Losses by leaving features out, the largest first."""
     order = sorted(found.ablated, key=lambda one: -one.loss)
     digits = found.basis.judge.digits
@@ -399,7 +399,7 @@ def _ablation_sheet(found: Ablation, top: int) -> Sheet:
         f"* below {SIGNIFICANT}",
         "won/tied/lost: lists on which all features are better, equal, worse",
     )
-    return Sheet(columns, tuple(rows), notes=notes, signatures=(found.basis.judge.signature,))
+    return Table(columns, tuple(rows), notes=notes, signatures=(found.basis.judge.signature,))
 
 
 def _lists(one: Ablated) -> tuple[int, int, int]:

@@ -10,15 +10,15 @@ from typing import Any, Literal, TextIO, TypeAlias
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Column, Row, Sheet, value_text
-from rerank.core.tables.text import WIDTH, drawn, room, sheet_tables, show
+from rerank.core.tables.table import Column, Row, Table, value_text
+from rerank.core.tables.text import WIDTH, drawn, room, show, table_drawings
 from rerank.core.tables.text import Part as Drawn
 from rerank.core.text import count
 from rerank.core.types import ArrayLike
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import check_apart
-from rerank.evaluation import sheets
+from rerank.evaluation import tables
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.by_list import ListTable, TopChoices
 from rerank.evaluation.judging import Judging
@@ -112,11 +112,11 @@ class Judged(Results, Display):
             record["replicas"] = {name: found.as_json() for name, found in self.variances.items()}
         return record
 
-    def sheets(self, *, tests: bool = True) -> list[Sheet]:
+    def tables(self, *, tests: bool = True) -> list[Table]:
         """Return the tables of ``view``; ``tests`` of an experiment are tables of their own."""
         if self.view == "folds":
-            return sheets.fold_sheets(self, tests=tests)
-        return [sheets.system_sheet(self) if self.view == "systems" else sheets.comparison_sheet(self)]
+            return tables.fold_tables(self, tests=tests)
+        return [tables.system_table(self) if self.view == "systems" else tables.comparison_table(self)]
 
     def lines(self) -> list[str]:
         """Return tables and notes as plain text, line by line."""
@@ -139,14 +139,14 @@ class Judged(Results, Display):
         show(self.shown(room(stream), fitting=stream.isatty()), stream)
 
     def shown(self, width: int = WIDTH, *, fitting: bool = False) -> list[Drawn]:
-        """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
+        """Return tables, paragraphs and notes, with empty lines between them."""
         if self.view == "folds":
-            return sheets.fold_parts(self)
-        (sheet,) = self.sheets()
-        tables, notes = sheet_tables(sheet, width, fitting=fitting)
+            return tables.fold_parts(self)
+        (table,) = self.tables()
+        drawings, notes = table_drawings(table, width, fitting=fitting)
         paragraphs = self.variance_lines()
-        parts = [one for table in tables for one in (table, "")]
-        return [*parts, *([*paragraphs, ""] if paragraphs else []), *notes, *sheet.signatures]
+        parts = [part for drawing in drawings for part in (drawing, "")]
+        return [*parts, *([*paragraphs, ""] if paragraphs else []), *notes, *table.signatures]
 
     def by_list(self) -> ListTable:
         """Return a row for each list: its items, its best label, what each system chose, and its values.
@@ -172,7 +172,7 @@ class Judged(Results, Display):
             {metric.name: metric.digits for metric in metrics},
             {(name, one.name): table.list_values(name, one.place) for name in names for one in metrics},
             {(name, one.name): table.value(name, one.place) for name in names for one in metrics},
-            sheets.signatures(self),
+            tables.signatures(self),
         )
 
 
@@ -357,14 +357,14 @@ class Values(dict[str, float], Display):
         self.signatures = dict(signatures or {})
         self.digits = dict(digits or {})
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return a row for each metric."""
         rows = tuple(Row((name, (value, self.digits.get(name, 4)))) for name, value in self.items())
         columns = (
             Column("metric", ("metric",), left=True),
             Column("value", ("value", "digits"), lambda cell: value_text(*cell)),
         )
-        return [Sheet(columns, rows, signatures=tuple(self.signatures.values()))]
+        return [Table(columns, rows, signatures=tuple(self.signatures.values()))]
 
     def frame_columns(self) -> dict[str, Any]:
         """Return the columns of the data frame by name."""

@@ -10,7 +10,7 @@ from math import prod
 from typing import get_args
 
 from rerank.core.tables.data import tsv
-from rerank.core.tables.text import drawn, table
+from rerank.core.tables.text import drawn, lined_up
 from rerank.core.text import count
 from rerank.data.store_reader import is_store, read_meta
 from rerank.experiments.config import ExperimentConfig
@@ -81,7 +81,7 @@ class Overview:
             counts = Counter(self.states[cell.number] for cell in cells)
             rows.append((row, *(str(counts[state]) for state in _STATES)))
         found = Counter(self.states.values())
-        lines = drawn(table(("", *_STATES), rows))
+        lines = drawn(lined_up(("", *_STATES), rows))
         for cell in self.cells:
             if self.states[cell.number] == "failed":
                 what = f"cell {cell.number} failed ({cell.row}, fold {cell.fold})"
@@ -117,7 +117,7 @@ class Overview:
         missing, fits = sum(cost.missing for cost in costs), sum(cost.missing * cost.fits for cost in costs)
         known = [cost for cost in costs if cost.seconds is not None or not cost.missing]
         seconds = sum(cost.missing * (cost.seconds or 0.0) for cost in known)
-        lines = drawn(table(("", "cells", "missing", "fits each", "s each"), rows))
+        lines = drawn(lined_up(("", "cells", "missing", "fits each", "s each"), rows))
         lines += [f"training lists: {self._sizes()}"]
         what = f"{count(missing, 'cell')} to do, {count(fits, 'fit')}"
         unknown = len(costs) - len(known)

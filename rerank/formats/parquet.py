@@ -283,11 +283,11 @@ _VALUES, _LEAST = 1 << 23, 1 << 12  # features' values of a row group, and its r
 class Parquet(Format):
     """Reader and writer of Parquet files, whose columns have the roles that those of a table have.
 
-    See ``rerank.formats.table.format.Table``: columns of lists, labels, ids, texts and answers are found by
-    well-known names or named by options. All other columns of numbers (integers, booleans, decimals, also if
-    they are dictionary-encoded) are features, columns of other types are left out and named in a warning; a
-    column of lists of numbers is an error. Nulls and NaN are missing values, infinite numbers are refused.
-    Rows are read in batches: memory holds the features and one batch. Errors count rows from 1.
+    See ``rerank.formats.table.format.TableFormat``: columns of lists, labels, ids, texts and answers are
+    found by well-known names or named by options. All other columns of numbers (integers, booleans, decimals,
+    also if they are dictionary-encoded) are features, columns of other types are left out and named in a
+    warning; a column of lists of numbers is an error. Nulls and NaN are missing values, infinite numbers are
+    refused. Rows are read in batches: memory holds the features and one batch. Errors count rows from 1.
     """
 
     name: ClassVar[str] = "parquet"

@@ -25,7 +25,7 @@ from rerank.core.records import Record, fact
 from rerank.core.registry import Registry
 from rerank.core.tables.data import columns_of
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Sheet
+from rerank.core.tables.table import Table
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats
 from rerank.data import missing
@@ -220,11 +220,11 @@ class Model(Display, ABC):
         """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
         return [USES_TEST_LABELS] if self.uses_test_labels else []
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return the first weights, and what is known of the model in the notes."""
-        from rerank.models.describe import notebook_sheet
+        from rerank.models.describe import notebook_table
 
-        return [notebook_sheet(self)]
+        return [notebook_table(self)]
 
     def frame_columns(self) -> dict[str, list[Any]]:
         """Return the weights by feature, with their scales."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError
-from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet, table_of
+from rerank.core.tables.table import Column, Row, Table, facts_table, table_of
 from rerank.core.tables.text import facts, pairs
 from rerank.core.text import count
 from rerank.data.names import Columns
@@ -235,20 +235,20 @@ def model_record(
     return record
 
 
-def model_sheets(
+def model_tables(
     model: Any,
     top: int | None = None,
     fragments: Any | None = None,
     shown: ShownWeights | None = None,
-) -> list[Sheet]:
+) -> list[Table]:
     """Return what is known of a model, its weights, its features' shares of steps, and fragments of trees."""
     columns = (Column("feature", ("name",), left=True), Column("share of all steps", ("share",), _percent))
-    shares = Sheet(columns, tuple(map(Row, model.step_shares()[:top])))
+    shares = Table(columns, tuple(map(Row, model.step_shares()[:top])))
     weights = shown or shown_weights(model)
-    known = facts_sheet(model_facts(model) + _kind_fact(weights))
-    sheets = [known, weight_sheet(model, top, weights), _fill_sheet(weights.fills(model), top), shares]
-    sheets += [] if fragments is None else fragments.sheets()
-    return [sheet for sheet in sheets if sheet.rows]
+    known = facts_table(model_facts(model) + _kind_fact(weights))
+    tables = [known, weight_table(model, top, weights), _fill_table(weights.fills(model), top), shares]
+    tables += [] if fragments is None else fragments.tables()
+    return [table for table in tables if table.rows]
 
 
 def _kind_fact(weights: ShownWeights) -> list[tuple[str, str]]:
@@ -256,16 +256,16 @@ def _kind_fact(weights: ShownWeights) -> list[tuple[str, str]]:
     return [("weights", weights.kind)] if weights.kind and weights.rows else []
 
 
-def _fill_sheet(rows: list[tuple[str, float, int]], top: int | None) -> Sheet:
+def _fill_table(rows: list[tuple[str, float, int]], top: int | None) -> Table:
     columns = (
         Column("feature", ("name",), left=True),
         Column("in place of a missing value", ("mean",), lambda mean: f"{0.0 if mean != mean else mean:.6g}"),
         Column("items without one in training", ("missing",)),
     )
-    return Sheet(columns, tuple(map(Row, rows[:top])))
+    return Table(columns, tuple(map(Row, rows[:top])))
 
 
-def weight_sheet(model: Any, top: int | None = None, weights: ShownWeights | None = None) -> Sheet:
+def weight_table(model: Any, top: int | None = None, weights: ShownWeights | None = None) -> Table:
     """Return the weights, the heaviest first."""
     weights = weights or shown_weights(model)
     remarks, shown = model.remarks(), weights.rows[:top]
@@ -278,7 +278,7 @@ def weight_sheet(model: Any, top: int | None = None, weights: ShownWeights | Non
         Row((name, weight, *map(scale.get, keys), *([remarks.get(name, "")] if remarks else [])))
         for (name, weight), scale in zip(shown, scales, strict=True)
     ]
-    return Sheet(tuple(columns), tuple(rows), notes=tuple(weights.notes(top)))
+    return Table(tuple(columns), tuple(rows), notes=tuple(weights.notes(top)))
 
 
 def _number(value: float | None) -> str:
@@ -350,7 +350,7 @@ def model_records(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def notebook_sheet(model: Any) -> Sheet:
+def notebook_table(model: Any) -> Table:
     """Return the first weights, above what else is known of the model."""
     records, known = model_records(model), [line for line in model_lines(model, top=0) if line.strip()]
     more = [f"... and {len(records) - MOST_ROWS} more"] if len(records) > MOST_ROWS else []

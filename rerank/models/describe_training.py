@@ -8,7 +8,7 @@ from typing import Any
 
 from rerank.core.settings import value_text
 from rerank.core.tables.data import tsv
-from rerank.core.tables.text import drawn, table
+from rerank.core.tables.text import drawn, lined_up
 from rerank.core.text import count
 from rerank.data.describe import feature_names
 from rerank.data.lists import CandidateLists
@@ -299,7 +299,7 @@ def spread_lines(rounds: RestartsRecord, names: list[str]) -> list[str]:
         return []
     title = f"weights of the better half of {count(len(rounds.restarts), 'restart')}"
     cells = [(row.feature, *(f"{value:.6g}" for value in (row.min, row.max, row.sd))) for row in shown]
-    return [title, *drawn(table(("", "least", "largest", "deviation"), cells))]
+    return [title, *drawn(lined_up(("", "least", "largest", "deviation"), cells))]
 
 
 def _value(value: float) -> str:

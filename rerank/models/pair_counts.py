@@ -12,7 +12,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Column, Row, Sheet, value_text
+from rerank.core.tables.table import Column, Row, Table, value_text
 from rerank.core.text import number
 from rerank.core.types import Floats
 from rerank.data.labels import Quantiser, parse_quantiser
@@ -138,9 +138,9 @@ class Scheme:
 class PairCounts(Display, list[Scheme]):
     """The pairs of several schemes; its data frame has their ``row()``."""
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return the rows as a table."""
-        return [pair_sheet(self)]
+        return [pair_table(self)]
 
 
 def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
@@ -158,7 +158,7 @@ def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
     return [Quantiser("best"), Quantiser("top", 30.0), Quantiser("kmeans", 3.0)]
 
 
-def pair_sheet(schemes: Sequence[Scheme]) -> Sheet:
+def pair_table(schemes: Sequence[Scheme]) -> Table:
     """Return the rows as a table."""
     columns = (
         Column("relation", ("quantise", "relation"), _relation, left=True),
@@ -173,7 +173,7 @@ def pair_sheet(schemes: Sequence[Scheme]) -> Sheet:
         name = (row["quantise"], row["relation"])
         rows.append(Row((name, row["pairs"], (row["lists"], scheme.lists.n_lists), row["mean"], row["most"])))
     notes = ("lists: those with a pair, of all; mean and most: pairs of such a list",)
-    return Sheet(columns, tuple(rows), notes=notes)
+    return Table(columns, tuple(rows), notes=notes)
 
 
 def _relation(parts: tuple[str | None, str]) -> str:

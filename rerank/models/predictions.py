@@ -11,7 +11,7 @@ from rerank.core.errors import LONGEST_QUOTE, ConfigError, DataError, cut
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import guarded
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import Column, Row, Table
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.metrics.relevance import resolve_ties
@@ -65,7 +65,7 @@ class Ranking(Display):
     def __iter__(self) -> Iterator[tuple[str, str, int, float]]:
         return iter(self.rows)
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return the first rows as a table."""
         left = max(len(self.rows) - _MOST_ROWS, 0)
         columns = (
@@ -75,7 +75,7 @@ class Ranking(Display):
             Column("score", ("score",), lambda score: f"{score:.6g}"),
         )
         notes = (f"... and {left} more",) * bool(left)
-        return [Sheet(columns, tuple(map(Row, self.rows[:_MOST_ROWS])), notes=notes)]
+        return [Table(columns, tuple(map(Row, self.rows[:_MOST_ROWS])), notes=notes)]
 
     def frame_columns(self) -> dict[str, Any]:
         """Return all rows by column."""

@@ -10,11 +10,11 @@ from typing import Any
 from rerank.core.errors import ConfigError
 from rerank.core.settings import value_text as value_of
 from rerank.core.tables.data import csv_text, to_json
-from rerank.core.tables.display import Display, check_form, sheets_text
-from rerank.core.tables.sheet import Column, Row, Sheet, p_text, value_text
-from rerank.core.tables.text import WIDTH, Part, drawn, sheet_tables, table
+from rerank.core.tables.display import Display, check_form, tables_text
+from rerank.core.tables.table import Column, Row, Table, p_text, value_text
+from rerank.core.tables.text import WIDTH, Part, drawn, lined_up, table_drawings
 from rerank.core.text import some
-from rerank.evaluation import sheets
+from rerank.evaluation import tables
 from rerank.evaluation.judged import Judged
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.results import Results, plain
@@ -124,18 +124,18 @@ class Report(Display):
             case "json":
                 return to_json(self.as_json())
             case "csv":
-                found = (values for results in self.results for values in sheets.records(results))
-                return csv_text(sheets.KEYS, found)
+                found = (values for results in self.results for values in tables.records(results))
+                return csv_text(tables.KEYS, found)
             case "markdown" | "latex":
                 notes = [f"note: {text}" for text in self.notes]
                 tests = form == "markdown" or any(results.all_pairs for results in self.results)
-                return sheets_text(self.sheets(tests=tests), form, notes)
+                return tables_text(self.tables(tests=tests), form, notes)
         return "".join(f"{line}\n" for part in self.parts(choices=choices) for line in drawn(part))
 
-    def sheets(self, *, tests: bool = True) -> list[Sheet]:
+    def tables(self, *, tests: bool = True) -> list[Table]:
         """Return tables of values, of tests if asked for, and of ranks."""
-        tables = [sheet for results in self.results for sheet in results.sheets(tests=tests)]
-        return tables + [rank_sheet(metric, ranks) for metric, ranks in self.ranks.items()]
+        tables = [table for results in self.results for table in results.tables(tests=tests)]
+        return tables + [rank_table(metric, ranks) for metric, ranks in self.ranks.items()]
 
     def parts(self, *, choices: bool = False) -> list[Part]:
         """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
@@ -147,8 +147,8 @@ class Report(Display):
             if self.costs is not None:
                 blocks.append(_cost_parts(self.costs[i], results))
         for metric, ranks in self.ranks.items():
-            sheet = rank_sheet(metric, ranks)
-            blocks.append([sheet.title, *sheet_tables(sheet, WIDTH)[0], *sheet.notes])
+            table = rank_table(metric, ranks)
+            blocks.append([table.title, *table_drawings(table, WIDTH)[0], *table.notes])
         blocks.append([f"note: {text}" for text in self.notes])
         found = [part for block in blocks if block for part in (*block, "")]
         return found[:-1]
@@ -195,7 +195,7 @@ def _choice_parts(choices: Sequence[Choice]) -> list[Part]:
     same = {1: len({row[1] for row in rows}) == 1, 3: not any(row[3] for row in rows)}
     kept = [column for j, column in enumerate(columns) if not same.get(j)]
     heads, *rows = zip(*kept, strict=True)
-    return [table(heads, rows, left=len(kept))]
+    return [lined_up(heads, rows, left=len(kept))]
 
 
 def _cost_parts(costs: Sequence[Cost], results: Results) -> list[Part]:
@@ -206,18 +206,18 @@ def _cost_parts(costs: Sequence[Cost], results: Results) -> list[Part]:
         ratio = f"{cost.cpu / base:.2f}" if base else "-"
         times = (f"{cost.cpu:.2f}", ratio, f"{cost.fit:.2f}", f"{cost.seconds:.2f}")
         rows.append((cost.row, str(cost.cells), *times, f"{cost.peak_mb:.0f}"))
-    against = sheets.spelled(results.against) if base and results.against is not None else "baseline"
+    against = tables.spelled(results.against) if base and results.against is not None else "baseline"
     heads = ("cost", "cells", "CPU s", f"x {against}", "training s", "s", "MB")
     lacking = [row for row in results.runs if row not in {cost.row for cost in costs}]
-    return [table(heads, rows), *([f"no times of {some(lacking)}"] if lacking else [])]
+    return [lined_up(heads, rows), *([f"no times of {some(lacking)}"] if lacking else [])]
 
 
-def rank_sheet(metric: str, ranks: Ranks) -> Sheet:
+def rank_table(metric: str, ranks: Ranks) -> Table:
     """Return the average ranks of systems over several sets, with tests."""
     title = f"{metric}: average ranks over {some(ranks.sets, 6)}"
     columns = (Column("", ("row",), left=True), Column("rank", ("rank",), partial(value_text, digits=3)))
     rows = tuple(Row((name, rank)) for name, rank in ranks.average.items())
-    return Sheet(columns, rows, title=title, notes=tuple(rank_tests(ranks)))
+    return Table(columns, rows, title=title, notes=tuple(rank_tests(ranks)))
 
 
 def rank_tests(ranks: Ranks) -> list[str]:

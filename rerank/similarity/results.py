@@ -13,8 +13,8 @@ import numpy as np
 from rerank.core import figures
 from rerank.core.tables.data import tsv
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
-from rerank.core.tables.text import facts, sheet_lines
+from rerank.core.tables.table import Column, Row, Table, facts_table
+from rerank.core.tables.text import facts, text_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.similarity.base import Kernel, Prepared
@@ -114,19 +114,19 @@ class Similarity(Display, ABC):
             "alike": [{unit: [a, b], "similarity": value} for a, b, value in self.alike()],
         }
 
-    def alike_sheet(self) -> Sheet:
+    def alike_table(self) -> Table:
         """Return the most similar pairs as a table."""
         columns = (
             Column("most alike", ("a",), left=True),
             Column("", ("b",), left=True),
             Column("similarity", ("similarity",), "{:z.4f}".format),
         )
-        return Sheet(columns, tuple(map(Row, self.alike())))
+        return Table(columns, tuple(map(Row, self.alike())))
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return what was compared, and the most similar pairs."""
-        pairs = self.alike_sheet()
-        return [facts_sheet(self._summary()), *([pairs] if pairs.rows else [])]
+        pairs = self.alike_table()
+        return [facts_table(self._summary()), *([pairs] if pairs.rows else [])]
 
     def frame_columns(self) -> dict[str, Any]:
         """Return the names, and the similarity to each of them."""
@@ -136,8 +136,8 @@ class Similarity(Display, ABC):
 
     def lines(self) -> list[str]:
         """Return what was compared, the spectrum and the most similar pairs as text."""
-        pairs = self.alike_sheet()
-        return [*facts(self._summary()), *(["", *sheet_lines(pairs)] if pairs.rows else [])]
+        pairs = self.alike_table()
+        return [*facts(self._summary()), *(["", *text_lines(pairs)] if pairs.rows else [])]
 
     def _summary(self) -> list[tuple[str, str]]:
         rows = [*self._facts(), ("spectrum", _spectrum_text(self.spectrum, self.unit))]

@@ -33,7 +33,7 @@ from ranked_lists.peers import JAR, PEERS, run_peer
 
 import rerank
 from rerank import CandidateLists, DataNote, FitError, RerankError
-from rerank.core.tables.text import show, table
+from rerank.core.tables.text import lined_up, show
 from rerank.core.workers.parallel import each, using
 from rerank.evaluation.judged import Judged
 from rerank.evaluation.results import Run
@@ -138,7 +138,7 @@ def compare(paths: Sequence[str], out: Path, peers: Sequence[str]) -> None:
     assert results is not None
     results = with_peers(paths[0], peers, results, costs)
     rows = [(row, f"{once:.2f}", f"{whole:.2f}") for row, (once, whole) in costs.items()]
-    show([*results.shown(), "", table(("", "CPU s", "with choosing"), rows)], sys.stdout)
+    show([*results.shown(), "", lined_up(("", "CPU s", "with choosing"), rows)], sys.stdout)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from reproduce.printed import Regenerated
 from rerank.core.errors import printable, visible
-from rerank.core.tables.text import show, table
+from rerank.core.tables.text import lined_up, show
 from rerank.core.text import count
 
 _LONGEST = 70  # of a command
@@ -17,7 +17,7 @@ _LONGEST = 70  # of a command
 def print_reproduction(rows: Sequence[Regenerated], stream: TextIO) -> None:
     """Write a row for each number and for each command with an output, then what is wrong with them."""
     heads = ("step", "what", "printed", "found", "")
-    show([table(heads, [_cells(row) for row in rows], left=5)], stream)
+    show([lined_up(heads, [_cells(row) for row in rows], left=5)], stream)
     reasons = [f"{row.step}: {row.missing}" for row in rows if ": " in (row.missing or "")]
     stream.write("\n" * bool(reasons) + "".join(f"{printable(line)}\n" for line in dict.fromkeys(reasons)))
     for row in rows:

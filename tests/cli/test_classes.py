@@ -275,19 +275,6 @@ def test_importance_of_class_models_is_refused(folder):
         rerank.permutation_importance(model, "train.svm", "AP")
 
 
-def test_a_store_keeps_classes(folder, rerank):
-    rerank("convert", "--classes", "train.svm", "s.store")
-    train(rerank, "s.store", "multilabel")
-    assert rerank("predict", "m", "s.store").out == rerank("predict", "m", "train.svm").out
-    (folder / "p").write_text(rerank("predict", "m", "s.store").out)
-    assert "zero-one" in rerank("eval", "s.store", "p").out
-    rerank("convert", "linear.svm", "l.store")
-    assert "no classes; learner predtron" in train(rerank, "l.store", "multilabel", code=2).err
-    assert (
-        "found no classes to measure against" in rerank("eval", "l.store", "p", "-m", "zero-one", code=2).err
-    )
-
-
 def test_formats_without_classes_are_refused(folder, rerank):
     (folder / "a.jsonl").write_text('{"prompt_id": 1, "label": 1, "x": 2}\n')
     assert "format jsonl cannot honour classes=True" in train(rerank, "a.jsonl", "multilabel", code=2).err

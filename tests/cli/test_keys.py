@@ -196,17 +196,7 @@ LEARN_NOTHING = [name for name in LEARNERS.names() if not LEARNERS.get(name).wat
 
 
 def test_learners_that_report_no_metric():
-    assert LEARN_NOTHING == [
-        "combmnz",
-        "combsum",
-        "fg",
-        "fg-iw",
-        "iw",
-        "pm",
-        "propagate",
-        "random",
-        "rrf",
-    ]
+    assert LEARN_NOTHING == ["combmnz", "combsum", "fg", "fg-iw", "iw", "pm", "propagate", "random", "rrf"]
 
 
 @pytest.mark.parametrize("learner", LEARN_NOTHING)

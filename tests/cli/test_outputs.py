@@ -119,10 +119,7 @@ def test_an_output_is_never_an_input(rerank, files, command, name, alias):
             "split ./parts/train.letor --part train=.8 --part dev=.2 --out parts",
             "parts/train.letor is one of",
         ),
-        (
-            "split parts/train.letor --folds 2 --out parts --suffix .x.letor",
-            "parts/train.letor is one of",
-        ),
+        ("split parts/train.letor --folds 2 --out parts --suffix .x.letor", "parts/train.letor is one of"),
         ("features parse parts/features.json --format parses --out parts", "parts/features.json is one of"),
         ("features parse s.store --heads heads --out .", "s.store is one of the input files"),
         ("train --data train.letor --set epochs=1 --curve m --out m", "m is the output of --out"),

@@ -60,19 +60,6 @@ def test_the_summary_as_json(rerank, work):
     assert first["similarity"] == plain.gram[i, j] == np.triu(plain.gram, 1).max()
 
 
-def test_jobs_change_no_byte(rerank, work):
-    for kernel in ("list", "bhattacharyya"):
-        for jobs in ("1", "3"):
-            made = rerank(
-                "similarity", "train.letor", "-k", kernel, "--out", f"{kernel}{jobs}", "--jobs", jobs
-            )
-            for name in ("gram.npy", "lists.tsv", "nearest.tsv"):
-                assert (work / f"{kernel}{jobs}" / name).read_bytes() == (
-                    work / f"{kernel}1" / name
-                ).read_bytes()
-        assert made.out
-
-
 def test_a_repair_concerns_the_matrix_alone(rerank, work):
     rerank("similarity", "train.letor", "--out", "a")
     for how in ("clip", "flip"):

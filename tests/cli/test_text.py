@@ -101,10 +101,7 @@ def test_consensus_features_are_added_by_name(rerank, nbest):
         (("label", *DEV, "-m", "sBLEU", "-o", "x.store"), "needs references"),
         (("label", *DEV, *REF, "-m", "AP", "-o", "x.store"), "labels need one of single candidates"),
         (("label", *DEV, "-R", "short", "-m", "sBLEU", "-o", "x.store"), "short"),
-        (
-            ("label", *DEV, *REF, "-m", "sBLUE", "-o", "x.store"),
-            "did you mean",
-        ),
+        (("label", *DEV, *REF, "-m", "sBLUE", "-o", "x.store"), "did you mean"),
         (("train", "--data", *DEV, "-o", "m"), "no judged item"),
         (("eval", *DEV, "-m", "BLEU"), "needs references"),
     ],

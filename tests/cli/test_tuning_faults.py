@@ -38,16 +38,10 @@ WRONG = [
         "refs: found true, expected a list",
     ),
     ((*MERT, *M, "-s", "keep_margin=-1"), "select.keep_margin: found -1, expected auto"),
-    (
-        (*MERT, *M, "--dev", "equal.nbest"),
-        "equal.nbest: no references of the dev lists; give them with",
-    ),
+    ((*MERT, *M, "--dev", "equal.nbest"), "equal.nbest: no references of the dev lists; give them with"),
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
-    (
-        (*PERCEPTRON, *M, "--init", "huge"),
-        "huge: the weight of 'tm_0' is too large for its scaled feature",
-    ),
+    ((*PERCEPTRON, *M, "--init", "huge"), "huge: the weight of 'tm_0' is too large for its scaled feature"),
     (
         (*PERCEPTRON, *M, "--scaling", "none", "--init", "huge"),
         "dev.nbest: scores under the initial weights overflow",
@@ -71,10 +65,7 @@ WRONG = [
     ((*MERT, "--out", "timing.c", "--curve", "c"), "--curve: timing.c is the output of --out"),
     ((*MERT, "--out", "-", "--curve", "-"), "--curve: - is the output of --out"),
     ((*MERT, *M, "--curve", "c{seed}", "--seeds", "2"), "--curve: {seed} is for --out alone"),
-    (
-        ("weights", "import", "voted", *M),
-        "voted: found a model or another archive, expected a file",
-    ),
+    (("weights", "import", "voted", *M), "voted: found a model or another archive, expected a file"),
     (("weights", "export", "voted", "--as", "tsv", *M), "voted: found a model of kind voted"),
     (("weights", "export", "kept", "--as", "tsv", "--ini", "x", *M), "format tsv do not use --ini"),
     (("predict", "archive", "dev.nbest", "-f", "moses"), "archive: found something else, or a damaged file"),
@@ -124,15 +115,6 @@ def test_none_may_be_typed_if_a_setting_accepts_it(rerank, files):
 def test_a_setting_of_select_needs_no_section(rerank, files):
     rerank(*MERT, "-s", "keep_margin=0.5", "--out", "again")
     assert (files / "again").read_bytes() == (files / "kept").read_bytes()
-
-
-@pytest.mark.parametrize("learner", ["mert", "pro", "mira", "perceptron"])
-def test_every_tuner_gives_the_same_bytes_for_any_number_of_jobs(rerank, files, learner):
-    for jobs in (1, 2, 0):
-        asked = ("-l", learner, "--jobs", jobs, "--seeds", 3)
-        rerank(*DATA, "-m", "BLEU", "--label", "sBLEU", *asked, "--out", f"{jobs}.{{seed}}")
-    for seed in (1, 2, 3):
-        assert len({(files / f"{jobs}.{seed}").read_bytes() for jobs in (1, 2, 0)}) == 1
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:

@@ -75,11 +75,7 @@ def some_lists(
     if missing:
         X[3, 2] = np.nan
     return CandidateLists.from_arrays(
-        features(layout, X),
-        y,
-        group=sizes,
-        feature_names=[f"f{j}" for j in range(6)],
-        source="some lists",
+        features(layout, X), y, group=sizes, feature_names=[f"f{j}" for j in range(6)], source="some lists"
     )
 
 

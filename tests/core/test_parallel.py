@@ -264,10 +264,7 @@ def _ends(code):
 
 @pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 def test_a_worker_that_is_killed_is_a_one_line_error():
-    with (
-        parallel.using(2),
-        pytest.raises(RerankError, match=r"killed twice .*exit code 3\)"),
-    ):
+    with parallel.using(2), pytest.raises(RerankError, match=r"killed twice .*exit code 3\)"):
         parallel.each(os._exit, [(3,), (3,)])
 
 

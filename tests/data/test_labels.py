@@ -19,9 +19,7 @@ from rerank.data.pairs import PairRelation, make_pairs
 
 NAN = float("nan")
 label_lists = st.lists(
-    st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 4.0, NAN]), min_size=1, max_size=8),
-    min_size=1,
-    max_size=4,
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 4.0, NAN]), min_size=1, max_size=8), min_size=1, max_size=4
 )
 
 

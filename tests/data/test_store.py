@@ -181,16 +181,10 @@ FAULTS = {
     "no npy": (lambda p: (p / "labels.npy").write_bytes(b"PK" * 99), "labels.npy: found .*a whole .npy"),
     "dtype": (lambda p: put(p, "labels", np.ones(10, np.float32)), "labels.npy: found dtype <f4, expected"),
     "endian": (lambda p: put(p, "labels", np.ones(10, ">f8")), "labels.npy: found dtype >f8"),
-    "objects": (
-        lambda p: put(p, "labels", np.array([{}] * 10)),
-        "labels.npy: found no header",
-    ),
+    "objects": (lambda p: put(p, "labels", np.array([{}] * 10)), "labels.npy: found no header"),
     "shape": (lambda p: put(p, "labels", np.ones((5, 2))), r"labels.npy: found shape \(5, 2\), expected"),
     "fortran": (lambda p: put(p, "counts.0", np.ones((10, 10), order="F")), "counts.0.npy: found .*Fortran"),
-    "changed": (
-        lambda p: put(p, "counts.0", np.ones((10, 3))),
-        "counts.0.npy: found <f8 .*as in meta",
-    ),
+    "changed": (lambda p: put(p, "counts.0", np.ones((10, 3))), "counts.0.npy: found <f8 .*as in meta"),
     "half a column": (lambda p: forget(p, "texts.offsets"), "texts.offsets.npy: found <i8"),
     "half a forest": (lambda p: forget(p, "trees.sizes"), "trees.sizes.npy: found <i4"),
     "no vocabulary": (
@@ -202,10 +196,7 @@ FAULTS = {
         "s: found trees: the nodes of tree 0 are not a tree, expected columns that fit",
     ),
     "value": (lambda p: claim(p, "labels", np.full(10, np.inf)), "s: found labels holds an infinite value"),
-    "lists": (
-        lambda p: claim(p, "offsets", np.array([0, 3, 3, 8, 10])),
-        "s: found list 1 is empty",
-    ),
+    "lists": (lambda p: claim(p, "offsets", np.array([0, 3, 3, 8, 10])), "s: found list 1 is empty"),
     "strings": (
         lambda p: claim(p, "texts.offsets", np.arange(11)),
         "s: found string column: offsets must rise .*, expected columns that fit",

@@ -99,12 +99,7 @@ def test_saved_sequences_are_read_again(tmp_path):
         (LISTS, SCORES, {"refs": REFERENCES}, "are for plain sequences, found CandidateLists"),
         (FLAT_LABELS, FLAT_SCORES, {"group": [3, 2]}, "group"),
         (["a", 1], [1, 2], {}, "found texts and numbers"),
-        (
-            TEXTS,
-            [[1, 2], [1, 2, 3]],
-            {"refs": REFERENCES[:1]},
-            "found references of 1 lists, expected 2",
-        ),
+        (TEXTS, [[1, 2], [1, 2, 3]], {"refs": REFERENCES[:1]}, "found references of 1 lists, expected 2"),
         (TEXTS, [[1, 2], [1, 2, 3]], {"refs": [["a"], ["b", "c"]]}, "different numbers of references"),
         ([], [], {}, "no items"),
         ([[], [1]], [[], [1]], {}, "list"),

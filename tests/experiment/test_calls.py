@@ -116,17 +116,11 @@ def test_lists_with_further_columns_and_in_parts():
     ("use", "message"),
     [
         (lambda: rerank.predict(MODEL, LISTS, "score"), "unknown output 'score'; did you mean 'scores'?"),
-        (
-            lambda: rerank.predict(FRAME, LISTS),
-            "model: found DataFrame, expected a model",
-        ),
+        (lambda: rerank.predict(FRAME, LISTS), "model: found DataFrame, expected a model"),
         (lambda: rerank.predict("no-model", LISTS), "no-model: no such file"),
         (lambda: rerank.predict(MODEL, "no-file"), "no-file: no such file"),
         (lambda: rerank.predict(MODEL, FRAME[["f", "g"]], "best"), "found no column of lists"),
-        (
-            lambda: rerank.predict(MODEL, FRAME[["f", "g"]].to_numpy(), "table"),
-            "table: depends on the lists",
-        ),
+        (lambda: rerank.predict(MODEL, FRAME[["f", "g"]].to_numpy(), "table"), "table: depends on the lists"),
         (lambda: rerank.predict(MODEL, LISTS, qid=FRAME["qid"]), "group and qid are for features in memory"),
         (lambda: rerank.predict(MODEL, LISTS, "classes"), "predicts no classes"),
         (lambda: rerank.predict(MODEL, LISTS, "probabilities"), "predicts no probabilities"),
@@ -134,14 +128,8 @@ def test_lists_with_further_columns_and_in_parts():
         (lambda: rerank.append(LISTS, {"f": range(12)}), "feature 'f' exists already"),
         (lambda: rerank.split(LISTS), "give parts (--part NAME=SHARE, twice or more) or --folds K"),
         (lambda: rerank.split(LISTS, ["train"]), "--part train: expected NAME=SHARE"),
-        (
-            lambda: rerank.train([[1.0, 2.0]]),
-            "found list, expected CandidateLists (from_arrays",
-        ),
-        (
-            lambda: MODEL.score("no-file"),
-            "found str, expected CandidateLists or a data frame",
-        ),
+        (lambda: rerank.train([[1.0, 2.0]]), "found list, expected CandidateLists (from_arrays"),
+        (lambda: MODEL.score("no-file"), "found str, expected CandidateLists or a data frame"),
         (
             lambda: rerank.CandidateLists.from_arrays(FRAME, FRAME["label"], qid=FRAME["qid"]),
             "column 'qid' holds no numbers; leave it out of X, or use CandidateLists.from_frame",

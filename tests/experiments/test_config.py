@@ -273,11 +273,7 @@ def test_rows_override_the_grid_the_scaling_and_the_selection_of_all(folder):
 def test_select_of_all_rows_is_for_those_that_can_use_it(folder):
     text = changed("select: {metric: AP}", "select: {metric: AP, keep: best, by: cv, folds: 2}")
     rows = rows_of(text, folder)
-    assert (rows["ridge"].select.by, rows["ridge"].select.folds, rows["ridge"].select.keep) == (
-        "cv",
-        2,
-        None,
-    )
+    assert (rows["ridge"].select.by, rows["ridge"].select.folds, rows["ridge"].select.keep) == ("cv", 2, None)
     assert (rows["random"].select.by, rows["random"].select.folds) == ("none", None)
 
 

@@ -58,20 +58,12 @@ def test_names_that_are_hard_to_write_are_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("test", "value"),
-    [
-        ([[0, 1, 2]], (1 / 2 + 2 / 3) / 2),
-        ([[1, 1], [2, 2]], 1.0),
-        ([[0, 0]], 0.0),
-    ],
+    ("test", "value"), [([[0, 1, 2]], (1 / 2 + 2 / 3) / 2), ([[1, 1], [2, 2]], 1.0), ([[0, 0]], 0.0)]
 )
 def test_test_lists_of_one_list_without_differences_or_judgements(test, value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "one" / "train.letor", [2, 1, 0], [1, 0])
-    write(
-        tmp_path / "one" / "test.letor",
-        *test,
-    )
+    write(tmp_path / "one" / "test.letor", *test)
     experiment(tmp_path, learners={"ridge": None})
     found = run("run.yaml", "out")
     record = found.folder.record(found.trained[0])

@@ -55,11 +55,7 @@ def test_lists_are_matched_by_id_in_any_order_and_items_may_be_absent(lists, tmp
         ("list\tweight\nb\tnan\n", 2, "nan"),
         ("list\tweight\nb\tinf\n", 2, "inf"),
         ("list\tweight\nb\tone\n", 2, "one"),
-        (
-            "list\titems\tweight\nb\t3\t1\n",
-            2,
-            "found '3' items of list 'b', expected 2, as in train",
-        ),
+        ("list\titems\tweight\nb\t3\t1\n", 2, "found '3' items of list 'b', expected 2, as in train"),
     ],
 )
 def test_faults_are_reported_with_their_line(lists, tmp_path, text, line, expected):

@@ -466,11 +466,7 @@ BAD_LINES = [
     (b"1 qid:1 1:2:3", "value of feature 1: '2:3'", "a number"),
     (b"1 qid:1 1:1,5", "value of feature 1: '1,5'", "a number"),
     (b"1 qid:1 1:0x10", "value of feature 1: '0x10'", "a number"),
-    (
-        b"1 qid:1 1:NaN",
-        "value of feature 1: 'NaN'",
-        f"a number (use {KEPT}, if it is a missing value)",
-    ),
+    (b"1 qid:1 1:NaN", "value of feature 1: 'NaN'", f"a number (use {KEPT}, if it is a missing value)"),
     (b"1 qid:1 1:-Infinity", "value of feature 1: '-Infinity'", "a finite number"),
     (b"1 qid:1 1:1e999", "value of feature 1: '1e999', too large for float64", "a finite number"),
     (b"1 qid:1 1:2 2:3 1:4", "feature 1 twice", "each feature once per line"),
@@ -497,10 +493,7 @@ def test_a_bad_line_is_named(tmp_path: Path, layout: str, line: bytes, found: st
 def test_a_qid_if_no_other_line_has_one(tmp_path: Path) -> None:
     for data, found in (
         (b"1 1:2\n1 qid:4 1:2", "2: found 'qid:4', expected no qid, as on line 1"),
-        (
-            b"1 1:2\n1 1:2 qid:4",
-            "2: found 'qid:4' after a feature, expected qid:ID directly after the label",
-        ),
+        (b"1 1:2\n1 1:2 qid:4", "2: found 'qid:4' after a feature, expected qid:ID directly after the label"),
         (b"1 1:2 qid:4", "1: found 'qid:4' after a feature, expected qid:ID directly after the label"),
     ):
         with pytest.raises(FormatError) as caught:

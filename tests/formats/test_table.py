@@ -24,7 +24,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.names import KNOWN
 from rerank.formats import load
-from rerank.formats.table.format import Table
+from rerank.formats.table.format import TableFormat
 
 STRINGS = StringColumn.from_strings
 
@@ -355,7 +355,7 @@ def test_what_is_written_reads_back(
     tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists, suffix: str
 ) -> None:
     path = str(tmp_path_factory.mktemp("round") / f"set.{suffix}")
-    Table().write(lists, path)
+    TableFormat().write(lists, path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNote)
         again = load(
@@ -381,7 +381,7 @@ def test_python_reads_what_is_written(tmp_path: Path) -> None:
     texts = ['a,"b"', "c\r\nd\te", " f ", ""]
     lists = CandidateLists(np.array([0, 4]), Dense(np.arange(4.0)[:, None]), texts=STRINGS(texts))
     for name, mark in (("x.csv", ","), ("x.tsv", "\t"), ("x", ",")):
-        Table().write(lists, str(tmp_path / name))
+        TableFormat().write(lists, str(tmp_path / name))
         with open(tmp_path / name, newline="") as file:
             rows = list(csv.reader(file, delimiter=mark, strict=True))
         assert rows == [["list", "text", "1"], *(["1", t, repr(float(i))] for i, t in enumerate(texts))]
@@ -400,11 +400,11 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
         (CandidateLists(two, Dense(np.array([[1, np.nan], [2, np.nan]]))), "feature '2', which all miss"),
     ):
         with pytest.raises(DataError, match=message):
-            Table().write(lists, path)
+            TableFormat().write(lists, path)
         assert list(tmp_path.iterdir()) == []
     lists = CandidateLists(two, X, base_scores=np.ones(2), references=(STRINGS(["a", "b"]),))
     with pytest.warns(DataNote, match="holds no base_scores, references; left out"):
-        Table().write(lists, path)
+        TableFormat().write(lists, path)
 
 
 # Against the slow reader

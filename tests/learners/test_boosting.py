@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from make import LAYOUTS, features
+from make import features
 from reference import boosting as slow
 
 import rerank
@@ -205,15 +205,6 @@ def test_features_that_do_not_differ_within_lists_teach_nothing():
     assert model.training.rounds.converged
     assert model.curve == []
     np.testing.assert_array_equal(model.score(lists), 0.0)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_give_the_same_bits(layout):
-    values = (0, 1) if layout == "indicators" else (-1, 0, 1, 2)
-    dense, other = (random_lists(3, values=values, layout=name) for name in ("dense", layout))
-    a, b = (Boosting(rounds=30).fit(lists) for lists in (dense, other))
-    assert found_rounds(a) == found_rounds(b)
-    np.testing.assert_array_equal(a.score(dense), b.score(other))
 
 
 def test_labels_of_any_size_give_the_same_choices():

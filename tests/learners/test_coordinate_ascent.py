@@ -9,7 +9,6 @@ from reference import coordinate_ascent as slow
 from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
-from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.learners.tuning import coordinate_ascent
@@ -186,13 +185,3 @@ def test_extreme_features_give_a_model_or_an_error_of_ours(scale):
         assert "scores overflow; scale the features" in str(error)  # noqa: PT017
     else:
         assert np.isfinite(model.score(far)).all()
-
-
-def test_any_number_of_threads_gives_the_same_weights():
-    lists = some_lists(2)
-    judge = parse("nDCG").prepare(lists)
-    found = []
-    for jobs in (1, 4):
-        with parallel.using(jobs):
-            found.append(CoordinateAscent(seed=7).fit(lists, judge=judge).weights)
-    np.testing.assert_array_equal(*found)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make import features
 from reference import fusion as slow
 
 import rerank
 from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
-from rerank.models.fusion import CombMnz, CombSum, ReciprocalRank
+from rerank.models.fusion import ReciprocalRank
 
 NAN = np.nan
 
@@ -60,18 +57,6 @@ def test_scores_are_those_of_the_definitions(seed):
         for values, scaling in ((scaled, None), (X, "none")):
             found = trained(name, lists, scaling=scaling).score(lists)
             np.testing.assert_allclose(found, by_list(twin, values, group), rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("learner", ["rrf", "combsum", "combmnz"])
-@pytest.mark.parametrize("layout", ["float32", "sparse", "mixed"])
-@pytest.mark.parametrize("missing", [False, True])
-def test_every_layout_gives_the_same_scores(learner, layout, missing):
-    for seed in range(10):
-        X, group = some(seed, missing)
-        dense = lists_of(X, group)
-        other = replace(dense, features=features(layout, X))
-        a, b = (trained(learner, lists, scaling="none").score(lists) for lists in (dense, other))
-        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -119,17 +104,6 @@ def test_an_overflow_names_the_feature(learner):
     model = trained(learner, lists, scaling="none")
     with pytest.raises(DataError, match=r"list '1', item 1 is inf: its feature '2' is 1.7e\+308"):
         model.score(lists)
-
-
-def test_no_labels_are_needed_and_the_file_keeps_the_model(tmp_path):
-    X, group = some(5)
-    lists = lists_of(X, group)
-    for learner, kind in (("rrf", ReciprocalRank), ("combsum", CombSum), ("combmnz", CombMnz)):
-        model = trained(learner, lists)
-        model.save(str(tmp_path / "m"))
-        again = load_model(str(tmp_path / "m"))
-        assert type(again) is kind
-        np.testing.assert_array_equal(again.score(lists), model.score(lists))
 
 
 @pytest.mark.parametrize("k", [-1.0, np.nan, np.inf])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
-from make import LAYOUTS, features
+from make import LAYOUTS, lists
 from reference import loglinear as slow
 from scipy.optimize import minimize
 
@@ -14,18 +15,7 @@ from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.loglinear import ListNet, LogLinear
 
-
-def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12)):
-    """Lists with ties, an item alone, unjudged items, a list of equal labels."""
-    rng = np.random.default_rng(seed)
-    n = sum(lengths)
-    X = np.where(rng.random((n, 4)) < 0.4, 0.0, np.round(rng.standard_normal((n, 4)) * 8) / 8)
-    if layout == "indicators":
-        X = (X > 0).astype(float)
-    labels = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n)).clip(-1, 2)
-    labels[rng.random(n) < 0.1] = np.nan
-    labels[16:20] = 1.0
-    return CandidateLists.from_arrays(features(layout, X), labels, group=lengths, source="some lists")
+some_lists = partial(lists, tied=3, source="some lists")
 
 
 def cross_entropy(lists, w):
@@ -45,7 +35,7 @@ def cross_entropy(lists, w):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("penalty", [0.05, 2.0])
 def test_the_minimum_is_that_of_the_papers_loss(layout, penalty):
-    lists = some_lists(4, layout)
+    lists = some_lists(seed=4, layout=layout)
     found = minimize(
         lambda w: cross_entropy(lists, w)[0] + penalty * w @ w,
         np.zeros(4),
@@ -62,7 +52,7 @@ def test_the_minimum_is_that_of_the_papers_loss(layout, penalty):
 
 
 def test_it_is_loglinear_with_soft_targets():
-    lists = some_lists(1)
+    lists = some_lists(seed=1)
     weights = np.array([1.0, 1.0, 0.5, 2.0, 3.0])
     model = ListNet(penalty=0.7, tolerance=1e-12).fit(lists, list_weights=weights)
     same = LogLinear(prior=0.7, targets="soft", sharpness=1.0, tolerance=1e-12).fit(
@@ -72,7 +62,7 @@ def test_it_is_loglinear_with_soft_targets():
 
 
 def test_large_labels_make_the_best_item_certain():
-    lists = some_lists(2)
+    lists = some_lists(seed=2)
     large = ListNet(tolerance=1e-12).fit(lists.replace_labels(lists.labels * 1e6))
     tied = LogLinear(prior=1.0, targets="tied", tolerance=1e-12).fit(lists)
     np.testing.assert_allclose(large.weights, tied.weights, atol=1e-6)

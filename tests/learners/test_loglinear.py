@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make import LAYOUTS, features
+from make import LAYOUTS, features, lists
 from reference import loglinear as slow
 from scipy.optimize import minimize
 from small_training import fit, make_learner
@@ -23,22 +24,7 @@ from rerank.learners.minimise import Objective, Penalty, minimise
 TARGETS = ["best", "tied", "any", "soft"]
 
 
-def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), n_features=4, unjudged=0.1):
-    """Lists with ties, an item alone, unjudged items and base scores."""
-    rng = np.random.default_rng(seed)
-    n = sum(lengths)
-    X = np.where(rng.random((n, n_features)) < 0.4, 0.0, np.round(rng.standard_normal((n, n_features)), 2))
-    if layout == "indicators":
-        X = (X > 0).astype(float)
-    labels = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n)).clip(-1, 1)
-    labels[rng.random(n) < unjudged] = np.nan
-    return CandidateLists(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        features(layout, X),
-        labels=labels,
-        base_scores=np.round(rng.standard_normal(n)),
-        source="some lists",
-    )
+some_lists = partial(lists, grades=(-1, 1))
 
 
 def loss_of(lists, targets="best", sharpness=0.7, list_weights=None):
@@ -57,7 +43,7 @@ def form(request, monkeypatch):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_loss_and_its_gradient_are_those_of_the_twin(form, layout, targets, seed):
-    lists = some_lists(seed, layout)
+    lists = some_lists(seed=seed, layout=layout)
     rng = np.random.default_rng(seed)
     weights = rng.random(lists.n_lists) if seed else None
     w = rng.standard_normal(4)
@@ -90,7 +76,7 @@ def test_targets_are_those_of_the_twin(labels, seed):
 @pytest.mark.parametrize("targets", TARGETS)
 @pytest.mark.parametrize("prior", [0.05, 2.0])
 def test_the_gaussian_minimum_is_that_of_an_independent_solver(form, targets, prior):
-    lists = some_lists(4, "sparse")
+    lists = some_lists(seed=4, layout="sparse")
 
     def objective(w):
         return slow.loss(lists, w, targets, 0.7) + prior * w @ w
@@ -108,7 +94,7 @@ def test_the_gaussian_minimum_is_that_of_an_independent_solver(form, targets, pr
 @pytest.mark.parametrize("targets", TARGETS)
 @pytest.mark.parametrize("prior", [0.3, 0.7])
 def test_the_l1_minimum_has_exact_zeros_and_no_descent(form, targets, prior):
-    lists = some_lists(6, "sparse", n_features=12)
+    lists = some_lists(seed=6, layout="sparse", d=12)
     sharpness = {"sharpness": 0.7} if targets == "soft" else {}
     model = LogLinear(penalty="l1", prior=prior, targets=targets, tolerance=1e-13, **sharpness).fit(lists)
     w = model.weights
@@ -122,7 +108,7 @@ def test_the_l1_minimum_has_exact_zeros_and_no_descent(form, targets, prior):
 @pytest.mark.parametrize("l1", [False, True])
 @given(seed=st.integers(0, 2**32))
 def test_the_gap_is_a_bound_of_the_distance_from_the_minimum(l1, seed):
-    objective = Objective(loss_of(some_lists(seed % 50)), Penalty(0.4, l1))
+    objective = Objective(loss_of(some_lists(seed=seed % 50)), Penalty(0.4, l1))
     best = minimise(objective, np.zeros(4), 1e-12, 1000).point
     u = np.random.default_rng(seed).standard_normal(4)
     for scale in (1e-3, 0.1, 1.0, 10.0):
@@ -131,14 +117,14 @@ def test_the_gap_is_a_bound_of_the_distance_from_the_minimum(l1, seed):
 
 
 def test_features_that_are_not_free_stay_0():
-    objective = Objective(loss_of(some_lists(1)), Penalty(0.1), np.array([True, False, True, False]))
+    objective = Objective(loss_of(some_lists(seed=1)), Penalty(0.1), np.array([True, False, True, False]))
     u = minimise(objective, np.zeros(4), 1e-10, 1000).point.u
     assert u[0] != 0
     assert not u[[1, 3]].any()
 
 
 def test_the_prior_prefers_the_initial_weights():
-    lists, start = some_lists(2), np.array([1.0, -2.0, 0.5, 0.0])
+    lists, start = some_lists(seed=2), np.array([1.0, -2.0, 0.5, 0.0])
     far = LogLinear(prior=1e6, tolerance=1e-12).fit(lists, initial=start)
     np.testing.assert_allclose(far.weights, start, atol=1e-4)
     near = LogLinear(prior=0.5, tolerance=1e-12).fit(lists, initial=start).weights
@@ -149,7 +135,7 @@ def test_the_prior_prefers_the_initial_weights():
 
 
 def test_the_base_score_is_the_prior_mean_on_demand():
-    lists = some_lists(3, unjudged=0.0)
+    lists = some_lists(seed=3, unjudged=0.0)
     base = lists.features.to_dense() @ np.array([0.0, 2.0, 0.0, -1.0])
     lists = CandidateLists(lists.offsets, lists.features, labels=lists.labels, base_scores=base)
     weights = LogLinear(prior=1e6, init="base", tolerance=1e-12).fit(lists).weights
@@ -157,7 +143,7 @@ def test_the_base_score_is_the_prior_mean_on_demand():
 
 
 def test_list_weights_are_numbers_of_copies():
-    lists = some_lists(5)
+    lists = some_lists(seed=5)
     weights = np.array([2.0, 1.0, 0.0, 3.0, 1.0])
     copies = lists.subset(np.repeat(np.arange(5), weights.astype(int)))
     one = LogLinear(tolerance=1e-13).fit(lists, list_weights=weights).weights
@@ -169,7 +155,7 @@ def test_list_weights_are_numbers_of_copies():
 
 
 def many_lists(seed=0, layout="dense", n_lists=400):
-    return some_lists(seed, layout, lengths=(20,) * n_lists, n_features=30)
+    return some_lists(seed=seed, layout=layout, sizes=(20,) * n_lists, d=30)
 
 
 @pytest.mark.parametrize("layout", ["dense", "indicators", "mixed"])
@@ -253,7 +239,7 @@ def test_settings_that_do_not_fit_together_are_refused(settings, message):
 
 
 def test_lists_without_two_labels_are_left_out_and_counted():
-    lists = some_lists(1, unjudged=0.0)
+    lists = some_lists(seed=1, unjudged=0.0)
     labels = lists.labels.copy()
     labels[7:16] = 1.0
     lists = lists.replace_labels(labels)
@@ -266,7 +252,7 @@ def test_lists_without_two_labels_are_left_out_and_counted():
 @pytest.mark.parametrize("penalty", ["gaussian", "l1"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_huge_features_give_a_finite_model_or_an_error(form, layout, penalty, targets):
-    lists = some_lists(1)
+    lists = some_lists(seed=1)
     for scale in (1e15, 1e30):
         X = features(layout, lists.features.to_dense() * scale)
         odd = CandidateLists(lists.offsets, X, labels=lists.labels, source="odd")
@@ -282,13 +268,13 @@ def test_huge_features_give_a_finite_model_or_an_error(form, layout, penalty, ta
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-3, 1e300])
 def test_labels_in_any_unit_give_soft_targets(unit):
-    lists = some_lists(1)
+    lists = some_lists(seed=1)
     weights = LogLinear(targets="soft").fit(lists.replace_labels(lists.labels * unit)).weights
     np.testing.assert_allclose(weights, LogLinear(targets="soft").fit(lists).weights, atol=1e-6)
 
 
 def test_a_prior_that_outweighs_the_features_is_reported():
-    lists = some_lists(1)
+    lists = some_lists(seed=1)
     with pytest.warns(DataNote, match="loglinear learnt nothing, prior 100 outweighs every feature"):
         assert not LogLinear(penalty="l1", prior=100.0).fit(lists).weights.any()
 

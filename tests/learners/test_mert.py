@@ -13,7 +13,6 @@ from small_training import fit
 
 from rerank import load
 from rerank.core.errors import FitError
-from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.learners.tuning.line_search import LineProblem
@@ -99,12 +98,6 @@ def test_a_constant_feature_keeps_its_share_and_hurts_nothing():
     assert model.training.rounds.train == pytest.approx(plain.training.rounds.train, rel=0.1)
 
 
-def test_no_features_at_all():
-    lists = CandidateLists.from_arrays(np.zeros((4, 0)), [1.0, 0, 0, 1], group=[2, 2])
-    with pytest.raises(FitError, match="arrays: no features; learner mert learns from features"):
-        fitted(lists)
-
-
 def test_a_metric_without_a_value_is_never_chosen(tmp_path):
     """A ratio whose denominator is zero for some choices, or for all."""
     lists = drawn(2)
@@ -144,15 +137,6 @@ def test_list_weights_lead():
         assert model.training.rounds.train == pytest.approx(max(weights) / sum(weights))
     nothing = fitted(lists, list_weights=np.zeros(2))
     assert nothing.training.rounds.improved is False
-
-
-@pytest.mark.parametrize("jobs", [2, 3])
-def test_the_same_bytes_for_any_number_of_jobs(jobs, tmp_path):
-    lists = drawn(6, n_lists=20)
-    for name, n in (("one", 1), ("more", jobs)):
-        with using(n):
-            fit(Mert(**QUICK, average=3), lists, metric="BLEU").save(str(tmp_path / name))
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "more").read_bytes()
 
 
 def test_more_restarts_are_the_old_ones_and_more():

@@ -7,12 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
-from make import LAYOUTS, features
+from make import features
 from reference.preference_svm import ExplicitPreferences
 from scipy.optimize import minimize_scalar
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
-from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
@@ -134,15 +133,6 @@ def test_a_linear_kernel_gives_the_ranking_svm_with_as_much_weight_for_all_pairs
     np.testing.assert_allclose(scores, expected, atol=1e-2 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_layout_gives_the_same_support(layout):
-    dense, other = (
-        some_lists(5, "indicators" if layout == "indicators" else one) for one in ("dense", layout)
-    )
-    models = [PreferenceSVM(kernel="linear").fit(lists) for lists in (dense, other)]
-    np.testing.assert_array_equal(models[0].coefficients, models[1].coefficients)
-
-
 @pytest.mark.parametrize("capacity", [2, 3, 7, 40])
 @pytest.mark.parametrize("room", [4, 16, 192])
 def test_few_rows_and_small_working_sets_reach_the_same_minimum(capacity, room, monkeypatch):
@@ -195,16 +185,6 @@ def test_a_search_that_ends_early_reports_a_gap_that_holds():
     with pytest.warns(DataNote, match=r"stopped after 1 working set, up to .*% of the objective above"):
         notes = learner.fit(lists).training.notes
     assert notes["objective"] - notes["gap"] <= least <= notes["objective"]
-
-
-def test_jobs_do_not_change_a_bit(tmp_path):
-    for jobs in (1, 3):
-        with parallel.using(jobs):
-            model = PreferenceSVM(probability=True, probability_folds=3).fit(
-                some_lists(6, lengths=(20, 9, 5, 8))
-            )
-        model.save(str(tmp_path / str(jobs)))
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
 
 
 def test_lists_of_weight_0_are_as_if_absent():

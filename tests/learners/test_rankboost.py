@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from make import LAYOUTS, features
+from make import features
 from reference import rankboost as slow
 
 from rerank.core.errors import ConfigError, DataNote, FitError
@@ -248,23 +247,6 @@ def test_a_perfect_weak_ranker_has_a_finite_step():
         assert model.score(lists)[0] > 0
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
-    "more", [{}, {"thresholds": 3}, {"weak": "both", "thresholds": 2}, {"thresholds": 4, "spacing": "width"}]
-)
-def test_layouts_give_the_same_bits(layout, more):
-    lists = random_lists(3)
-    X = lists.features.to_dense()
-    X = (X > 0).astype(float) if layout == "indicators" else X
-    a, b = (
-        CandidateLists.from_arrays(features(name, X), lists.labels, group=lists.lengths)
-        for name in ("dense", layout)
-    )
-    one, other = (RankBoost(rounds=30, **more).fit(some) for some in (a, b))
-    np.testing.assert_array_equal(found_rounds(one), found_rounds(other))
-    np.testing.assert_array_equal(one.score(a), other.score(b))
-
-
 @given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from(["quantile", "width"]))
 def test_zeros_that_are_not_stored_are_values_like_others(seed, number, spacing):
     rng = np.random.default_rng(seed)
@@ -416,9 +398,3 @@ def test_settings_without_an_effect_are_refused():
     ):
         with pytest.raises(ConfigError, match=message):
             RankBoost(**wrong)
-
-
-def test_nothing_is_warned_about_on_ordinary_lists():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        RankBoost(rounds=5, weak="both", step="exact", thresholds=2).fit(random_lists(0, missing=0.3))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from make import LAYOUTS, features
+from make import LAYOUTS, lists
 from reference.ranksvm import ExplicitPairs
 from scipy.optimize import minimize
 
@@ -18,18 +20,7 @@ from rerank.learners.ranksvm import STRENGTHS, RankSVM, part_of
 from rerank.metrics.base import parse
 from rerank.training.train import train
 
-
-def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), levels=4, width=4):
-    """Lists with ties, an item alone, unjudged items, a list of equal labels."""
-    rng = np.random.default_rng(seed)
-    n = sum(lengths)
-    X = np.where(rng.random((n, width)) < 0.4, 0.0, np.round(rng.standard_normal((n, width)) * 8) / 8)
-    if layout == "indicators":
-        X = (X > 0).astype(float)
-    labels = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n) * levels / 2)
-    labels[rng.random(n) < 0.1] = np.nan
-    labels[16:20] = 1.0
-    return CandidateLists.from_arrays(features(layout, X), labels, group=lengths, source="some lists")
+some_lists = partial(lists, grades=None, noise=2.0, tied=3)
 
 
 def loss_of(lists, *, neighbours=False):
@@ -43,7 +34,7 @@ def loss_of(lists, *, neighbours=False):
 @pytest.mark.parametrize("low", [-np.inf, -1.0, 0.5, 1.0 - 1e-6])
 @pytest.mark.parametrize("levels", [2, 30])
 def test_sums_slopes_and_curvature_are_those_of_the_pairs(layout, neighbours, low, levels):
-    lists = some_lists(3, layout, levels=levels)
+    lists = some_lists(seed=3, layout=layout, noise=levels / 2)
     loss, pairs = loss_of(lists, neighbours=neighbours)
     slow = ExplicitPairs(lists, neighbours=neighbours)
     assert len(slow.pairs) == pairs.n_pairs
@@ -83,7 +74,7 @@ def test_sums_are_those_of_the_pairs_on_random_lists():
 @pytest.mark.parametrize("how", [{}, {"pairs": "neighbours"}, {"list_balance": False}])
 @pytest.mark.parametrize("weights", [None, [2.0, 1.0, 0.5, 1.0, 0.0]])
 def test_the_minimum_is_that_of_explicit_pairs(loss, strength, how, weights):
-    lists = some_lists(4)
+    lists = some_lists(seed=4)
     slow = ExplicitPairs(
         lists,
         neighbours=how.get("pairs") == "neighbours",
@@ -109,7 +100,7 @@ def test_the_minimum_is_that_of_explicit_pairs(loss, strength, how, weights):
 @pytest.mark.parametrize("explicit", [512, 0])
 def test_every_layout_and_both_ways_to_solve_reach_the_minimum(layout, loss, explicit, monkeypatch):
     monkeypatch.setattr(pair_loss, "EXPLICIT", explicit)
-    lists = some_lists(5, layout, lengths=(20, 15, 30, 2), width=7)
+    lists = some_lists(seed=5, layout=layout, sizes=(20, 15, 30, 2), d=7)
     slow = ExplicitPairs(lists, list_balance=True)
     value = slow.minimum(20.0, loss, gap=1e-6)[1]
     model = RankSVM(C=20.0, loss=loss, tolerance=1e-5).fit(lists)
@@ -119,7 +110,7 @@ def test_every_layout_and_both_ways_to_solve_reach_the_minimum(layout, loss, exp
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 @pytest.mark.parametrize("how", [{}, {"pairs": "neighbours"}, {"list_balance": False}])
 def test_many_lists_start_from_the_minimum_of_a_part(loss, how):
-    lists = some_lists(20, lengths=np.random.default_rng(20).integers(3, 8, 400), levels=3)
+    lists = some_lists(seed=20, sizes=np.random.default_rng(20).integers(3, 8, 400), noise=1.5)
     assert part_of(make_pairs(lists, PairRelation("all")), np.ones(400), lists.n_features) is not None
     neighbours = "pairs" in how
     slow = ExplicitPairs(lists, neighbours=neighbours, list_balance=how.get("list_balance", True))
@@ -133,7 +124,7 @@ def test_many_lists_start_from_the_minimum_of_a_part(loss, how):
 
 
 def test_a_part_has_the_pairs_of_its_lists():
-    lists = some_lists(21, lengths=np.full(300, 6))
+    lists = some_lists(seed=21, sizes=np.full(300, 6))
     pairs = make_pairs(lists, PairRelation("all"))
     part, weight = part_of(pairs, np.arange(1.0, pairs.n_lists + 1), 2)
     alone = make_pairs(lists.subset(part.lists), PairRelation("all"))
@@ -171,7 +162,7 @@ def test_a_wide_margin_of_separable_lists(loss):
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 def test_weak_and_strong_losses(loss):
-    lists = some_lists(6)
+    lists = some_lists(seed=6)
     means = ExplicitPairs(lists, list_balance=True)
     direction = means.differences.T @ means.weight
     model = RankSVM(C=1e-100, loss=loss).fit(lists)
@@ -187,14 +178,14 @@ def test_weak_and_strong_losses(loss):
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 @pytest.mark.parametrize("strength", [1e30, 1e60])
 def test_a_c_beyond_the_digits_of_a_double_is_reported_and_never_worse_than_nothing(loss, strength):
-    lists = some_lists(6)
+    lists = some_lists(seed=6)
     with pytest.warns(DataNote, match=r"^some lists: ranksvm stopped after \d+ iterations?, up to"):
         model = RankSVM(C=strength, loss=loss).fit(lists)
     assert model.training.rounds.loss <= 1.0
 
 
 def test_reversed_lists_give_the_same_model():
-    lists = some_lists(7)
+    lists = some_lists(seed=7)
     order = np.arange(lists.n_lists)[::-1]
     for loss in ("l1", "l2"):
         a, b = (RankSVM(loss=loss, tolerance=1e-7).fit(x).weights for x in (lists, lists.subset(order)))
@@ -203,7 +194,7 @@ def test_reversed_lists_give_the_same_model():
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 def test_threads_do_not_change_a_bit(loss):
-    lists = some_lists(8, lengths=(1000, 900, 1100, 2000, 700), levels=50)
+    lists = some_lists(seed=8, sizes=(1000, 900, 1100, 2000, 700), noise=25.0)
     one = RankSVM(loss=loss).fit(lists)
     with parallel.using(3):
         three = RankSVM(loss=loss).fit(lists)
@@ -212,7 +203,7 @@ def test_threads_do_not_change_a_bit(loss):
 
 
 def test_the_unit_of_list_weights_does_not_matter():
-    lists = some_lists(9)
+    lists = some_lists(seed=9)
     weights = np.array([1.0, 2.0, 3.0, 1.0, 0.5])
     model = RankSVM().fit(lists, list_weights=weights)
     same = RankSVM().fit(lists, list_weights=1e300 * weights)
@@ -220,13 +211,13 @@ def test_the_unit_of_list_weights_does_not_matter():
 
 
 def test_only_the_order_of_labels_matters():
-    lists = some_lists(10)
+    lists = some_lists(seed=10)
     far = lists.replace_labels(1e6 * np.exp(lists.labels))
     assert RankSVM().fit(lists).weights.tobytes() == RankSVM().fit(far).weights.tobytes()
 
 
 def test_a_constant_of_a_list_changes_little():
-    lists = some_lists(11)
+    lists = some_lists(seed=11)
     X = lists.features.to_dense() + 1e6 * lists.list_index[:, None]
     moved = CandidateLists.from_arrays(X, lists.labels, group=lists.lengths)
     for loss in ("l1", "l2"):
@@ -235,7 +226,7 @@ def test_a_constant_of_a_list_changes_little():
 
 
 def test_features_that_are_constant_in_every_list_get_no_weight():
-    lists = some_lists(12)
+    lists = some_lists(seed=12)
     X = np.column_stack([lists.features.to_dense(), lists.list_index, np.ones(lists.n_items)])
     model = RankSVM().fit(CandidateLists.from_arrays(X, lists.labels, group=lists.lengths))
     assert np.abs(model.weights[4:]).max() < 1e-12 < np.abs(model.weights[:4]).min()
@@ -285,7 +276,7 @@ def test_c_is_above_0_or_dev(C):
 
 
 def test_c_is_chosen_on_dev_among_minima():
-    lists, dev = some_lists(13, levels=12), some_lists(14, levels=12)
+    lists, dev = some_lists(seed=13, noise=6.0), some_lists(seed=14, noise=6.0)
     judge = parse("AP(rel=2)").prepare(dev)
     model = RankSVM(C="dev", tolerance=1e-9).fit(lists, dev=(dev, judge))
     values = [row["dev"] for row in model.curve]

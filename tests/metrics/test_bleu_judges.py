@@ -20,10 +20,7 @@ from rerank.data.first_best import first_largest
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, parse
-from rerank.metrics.bleu import (
-    BleuStatistics,
-    sentence_bleu,
-)
+from rerank.metrics.bleu import BleuStatistics, sentence_bleu
 
 
 @pytest.fixture(scope="module")

@@ -94,18 +94,9 @@ def test_flat_sequences_and_settings():
         (lambda: metrics.bleu([HYPS], REFS), "expected their scores (scores=), too"),
         (lambda: metrics.bleu([None], ["a"]), "hyps: found None, expected a text"),
         (lambda: metrics.bleu(["a"], [[None]]), "refs: entry 1: found NoneType, expected a text"),
-        (
-            lambda: metrics.bleu(pd.Series(HYPS), pd.Series(REFS)[::-1]),
-            "hyps and refs have different",
-        ),
-        (
-            lambda: metrics.ndcg(pd.Series([1, 0]), pd.Series([1, 2])[::-1]),
-            "labels and scores",
-        ),
-        (
-            lambda: metrics.ndcg(LABELS, SCORES, K=3),
-            "argument 'K'; expected ndcg(labels, scores",
-        ),
+        (lambda: metrics.bleu(pd.Series(HYPS), pd.Series(REFS)[::-1]), "hyps and refs have different"),
+        (lambda: metrics.ndcg(pd.Series([1, 0]), pd.Series([1, 2])[::-1]), "labels and scores"),
+        (lambda: metrics.ndcg(LABELS, SCORES, K=3), "argument 'K'; expected ndcg(labels, scores"),
         (lambda: metrics.p(LABELS, SCORES), "missing a required argument: 'k'"),
         (lambda: metrics.ndcg(["a"], [1]), "labels: found texts, expected numbers"),
         (lambda: metrics.ndcg("good", [1]), "found the text 'good', expected the labels or the texts"),

@@ -8,12 +8,7 @@ from reference.ranking_argmax import largest_by_enumeration, largest_by_scipy, p
 
 from rerank.native.learners import _ranking_argmax
 
-F = {
-    "-i": lambda p: -p,
-    "-i^1.1": lambda p: -(p**1.1),
-    "-i^2": lambda p: -(p**2),
-    "1/i": lambda p: 1 / p,
-}
+F = {"-i": lambda p: -p, "-i^1.1": lambda p: -(p**1.1), "-i^2": lambda p: -(p**2), "1/i": lambda p: 1 / p}
 DISCOUNTS = {
     "log": lambda p: 1 / np.log2(1 + p),
     "log@3": lambda p: np.where(p <= 3, 1 / np.log2(1 + p), 0),

@@ -48,10 +48,7 @@ def text_of(trees, n_features):
     head = [
         *("tree", "version=v4", "num_class=1", "num_tree_per_iteration=1", "label_index=0"),
         *(f"max_feature_idx={n_features - 1}", "objective=lambdarank", f"feature_names={names}"),
-        *(
-            f"feature_infos={' '.join(['[0:1]'] * n_features)}",
-            f"tree_sizes={sizes}",
-        ),
+        *(f"feature_infos={' '.join(['[0:1]'] * n_features)}", f"tree_sizes={sizes}"),
     ]
     return ("\n".join([*head, "", ""]) + "".join(blocks) + "end of trees\n").encode()
 

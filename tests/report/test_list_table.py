@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import rerank
 from rerank.cli.app import app
-from rerank.core.tables.text import sheet_lines
+from rerank.core.tables.text import text_lines
 
 TABLE = """target,model,size,energy,GDT_TS
 T2,a,10,3,10
@@ -103,7 +103,7 @@ def test_a_sum_is_of_means_only():
     assert "best" not in frame  # without labels
     assert frame.shape == (4, 6)
     assert frame["chosen"].tolist() == ["2", "1", "1", "1"]  # numbers in the list, without ids
-    assert sheet_lines(table.sheet())[0].strip() == "s"
+    assert text_lines(table.table())[0].strip() == "s"
 
 
 def test_first_best_comes_first_and_a_system_is_needed(table):

@@ -183,11 +183,7 @@ def hostile():
         for name, shares in results.runs.items()
     }
     found = results_(
-        HOSTILE[0],
-        (part_of(HOSTILE[1], lists, ["AP", "WER"]),),
-        rows,
-        baseline=HOSTILE[2],
-        samples=20,
+        HOSTILE[0], (part_of(HOSTILE[1], lists, ["AP", "WER"]),), rows, baseline=HOSTILE[2], samples=20
     )
     return replace(found, notes=HOSTILE)
 

@@ -16,7 +16,7 @@ from small_judging import results as results_
 from small_pages import Page, experiment, folds_of, scored
 
 from rerank.core.figures import svg_of
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import Column, Row, Table
 from rerank.evaluation.by_list import extremes, gains
 from rerank.evaluation.results import Run
 from rerank.report.page.cards import lists_section
@@ -213,7 +213,7 @@ def test_intervals_and_keys():
     assert ends(None, 1) == "–"
     columns = (Column("", ("name",), left=True), Column("", ("value",), lambda _: "x"))
     values = (None, float("nan"), 0.5, np.float64(2.0), 3, (0.25, 1.0), "")
-    table = Sheet(columns, tuple(Row(("a", value)) for value in values))
+    table = Table(columns, tuple(Row(("a", value)) for value in values))
     keys = [cells_of(table, row)[0].key for row in table.rows]
     assert keys == ["", "", "0.5", "2.0", "3.0", "0.25", ""]
 

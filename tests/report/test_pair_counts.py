@@ -9,14 +9,14 @@ import pytest
 from reference.pairs import pairs_of_list
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.tables.text import sheet_lines
+from rerank.core.tables.text import text_lines
 from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation
 from rerank.models.describe_training import sparkline
 from rerank.models.pair_counts import (
     Scheme,
-    pair_sheet,
+    pair_table,
     parse_relation,
     settings_of,
     standard_quantisers,
@@ -79,7 +79,7 @@ def test_no_labels_is_an_error():
 def test_lines_are_aligned():
     lists, best = some_lists([2, 1, 0], [3]), Quantiser("best")
     schemes = [Scheme(lists, PairRelation()), Scheme(lists, PairRelation("split", 1, 3))]
-    lines = sheet_lines(pair_sheet([*schemes, Scheme(quantised(lists, best), PairRelation(), best)]))
+    lines = text_lines(pair_table([*schemes, Scheme(quantised(lists, best), PairRelation(), best)]))
     assert len({len(line) for line in lines[:4]}) == 1
     assert lines[3].split() == ["quantise=best", "pairs=ordinal", "2", "1/1", "2.0", "2"]
     assert lines[1].split() == ["pairs=ordinal", "3", "1/1", "3.0", "3"]

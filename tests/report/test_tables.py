@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_judging import evaluate
 
-from rerank.core.tables.text import drawn, facts, table
+from rerank.core.tables.text import drawn, facts, lined_up
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.judged import Judged
 
@@ -132,10 +132,10 @@ def test_a_narrow_terminal_gets_one_table_per_metric(monkeypatch: pytest.MonkeyP
 
 def test_cells_are_never_cut_wrapped_or_read_as_markup() -> None:
     name = "/a/long/path/" + "x" * 300 + "/[bold]scores[/bold] of :smile:.txt"
-    (head, row) = drawn(table(("name", "value"), [(name, "1.5")]))
+    (head, row) = drawn(lined_up(("name", "value"), [(name, "1.5")]))
     assert row == f"{name}    1.5"
     assert head.split() == ["name", "value"]
-    assert drawn(table(("", ""), [("a", "b"), ("", "")], left=2)) == ["a  b", ""]
+    assert drawn(lined_up(("", ""), [("a", "b"), ("", "")], left=2)) == ["a  b", ""]
 
 
 def test_facts_wrap_their_last_column_only() -> None:

@@ -278,16 +278,8 @@ def test_a_weight_of_zero_is_added_to():
     ("more", "error", "message"),
     [
         ({"tune_base": "dev"}, ConfigError, "tune_base=dev is tuned on development lists: give some"),
-        (
-            {"tune_base": "folds", "metric": None},
-            ConfigError,
-            "tune_base=folds is tuned by a metric",
-        ),
-        (
-            {"tune_base": "folds", "metric": "nDCG"},
-            ConfigError,
-            "a metric of single .* nDCG judges rank",
-        ),
+        ({"tune_base": "folds", "metric": None}, ConfigError, "tune_base=folds is tuned by a metric"),
+        ({"tune_base": "folds", "metric": "nDCG"}, ConfigError, "a metric of single .* nDCG judges rank"),
         ({"tune_base": "fold"}, ConfigError, "tune_base: found 'fold', expected 'none', 'dev' or 'folds'"),
         ({"folds": 3}, ConfigError, "folds=3 has no effect without tune_base=folds"),
         ({"base_scale": 0}, ConfigError, "base_scale: found 0, expected auto or a number above 0"),

@@ -114,11 +114,4 @@ def test_cells_of_an_experiment_are_those_of_train(runs, rerank):
     rerank("run", "run.yaml", "--out", "out", "--models")
     models = [load_model(str(path)) for path in (runs / "out").rglob("model")]
     policies = sorted(str(model.missing_policy) for model in models)
-    assert policies == [
-        "list-min",
-        "list-min",
-        "mean",
-        "mean",
-        "nan",
-        "nan",
-    ]
+    assert policies == ["list-min", "list-min", "mean", "mean", "nan", "nan"]

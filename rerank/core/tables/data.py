@@ -14,7 +14,7 @@ from typing import Any
 
 from rerank.core.errors import ConfigError, visible
 from rerank.core.registry import did_you_mean
-from rerank.core.tables.sheet import Scalar, Sheet
+from rerank.core.tables.table import Scalar, Table
 from rerank.core.text import number
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -69,9 +69,9 @@ def csv_text(keys: Sequence[str], records: Iterable[Mapping[str, Scalar]]) -> st
     return "".join(f"{csv_row(row)}\n" for row in (keys, *rows))
 
 
-def sheet_csv(sheet: Sheet) -> str:
-    """Return the records of a sheet: one for each row and metric."""
-    return csv_text(sheet.keys(), sheet.records())
+def table_csv(table: Table) -> str:
+    """Return the records of a table: one for each row and metric."""
+    return csv_text(table.keys(), table.records())
 
 
 def _csv_cell(cell: Scalar) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rerank.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rerank.core.tables.sheet import Sheet
+    from rerank.core.tables.table import Table
 
 FORMS = ("text", "json", "csv", "markdown", "latex")  # for people, for programs, for papers
 
@@ -25,7 +25,7 @@ class Text(str):
 class Display:
     """Base of results: they are shown as tables, and become data frames."""
 
-    def sheets(self) -> Sequence[Sheet]:
+    def tables(self) -> Sequence[Table]:
         """Return the result as tables; the first one has all values."""
         raise NotImplementedError
 
@@ -33,13 +33,13 @@ class Display:
         """Return the columns of the data frame by name: the records of the first table."""
         from rerank.core.tables.data import columns_of
 
-        return columns_of(self.sheets()[0].records())
+        return columns_of(self.tables()[0].records())
 
     def lines(self) -> Sequence[str]:
         """Return aligned text, as the command line prints it."""
-        from rerank.core.tables.text import sheet_lines
+        from rerank.core.tables.text import text_lines
 
-        return [line for sheet in self.sheets() for line in ("", *sheet_lines(sheet))][1:]
+        return [line for table in self.tables() for line in ("", *text_lines(table))][1:]
 
     def to_dataframe(self, library: str = "pandas") -> Any:
         """Return the raw values as a data frame of pandas or polars; absent values are missing.
@@ -58,7 +58,7 @@ class Display:
         return Text("\n".join(self.lines()).rstrip("\n"))
 
     def _repr_html_(self) -> str:
-        return sheets_text(self.sheets(), "html")
+        return tables_text(self.tables(), "html")
 
     def __repr__(self) -> str:
         return self.summary()
@@ -72,26 +72,26 @@ def check_form(form: str) -> None:
         raise ConfigError(f"unknown form {form!r}; {did_you_mean(form, FORMS)}")
 
 
-def sheets_text(sheets: Sequence[Sheet], form: str, notes: Sequence[str] = ()) -> str:
+def tables_text(tables: Sequence[Table], form: str, notes: Sequence[str] = ()) -> str:
     """Return tables in a form.
 
     Parameters
     ----------
-    sheets : sequence of Sheet
+    tables : sequence of Table
         CSV has the first one alone.
     form : {"csv", "markdown", "latex", "html"}
     notes : sequence of str
         On all tables; not in CSV and HTML.
     """
     if form == "csv":
-        from rerank.core.tables.data import sheet_csv
+        from rerank.core.tables.data import table_csv
 
-        return sheet_csv(sheets[0])
+        return table_csv(tables[0])
     from rerank.core.tables import markup
 
     match form:
         case "markdown":
-            return markup.markdown_text(sheets, notes)
+            return markup.markdown_text(tables, notes)
         case "latex":
-            return markup.latex_text(sheets, notes)
-    return markup.html_text(sheets)
+            return markup.latex_text(tables, notes)
+    return markup.html_text(tables)

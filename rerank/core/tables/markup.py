@@ -1,4 +1,4 @@
-"""Sheets as Markdown, as LaTeX for the package booktabs, and as fragments of HTML for notebooks.
+"""Tables as Markdown, as LaTeX for the package booktabs, and as fragments of HTML for notebooks.
 
 On paper, values have their stars and intervals in one cell, and the best value is marked.
 """
@@ -12,7 +12,7 @@ from html import escape
 from itertools import groupby
 
 from rerank.core.errors import LONGEST_CELL, cut, printable
-from rerank.core.tables.sheet import Row, Sheet
+from rerank.core.tables.table import Row, Table
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 _NUMBERS = re.compile(r"[-+]?[0-9.]+( to [-+]?[0-9.]+)?")
@@ -59,38 +59,38 @@ class _Cell:
     bracketed: str = ""
 
 
-def _paper_heads(sheet: Sheet) -> list[_Head]:
+def _paper_heads(table: Table) -> list[_Head]:
     """Return the heads; the only column of one group of several has the title of the group alone."""
-    columns = [sheet.columns[j] for j in sheet.on_paper() if not sheet.columns[j].bracketed]
+    columns = [table.columns[j] for j in table.on_paper() if not table.columns[j].bracketed]
     groups = [column.group for column in columns]
     heads = []
     for column in columns:
         title = "" if column.group is None else column.group.title
-        alone = groups.count(column.group) == 1 and len(sheet.groups()) > 1
+        alone = groups.count(column.group) == 1 and len(table.groups()) > 1
         heads.append(_Head(title, "" if alone and title else column.head, column.left))
     return heads
 
 
-def _paper_cells(sheet: Sheet, row: Row) -> list[_Cell]:
+def _paper_cells(table: Table, row: Row) -> list[_Cell]:
     """Return the cells of a row."""
     cells: list[_Cell] = []
-    for j in sheet.on_paper():
-        text = sheet.text(row, j)
-        if sheet.columns[j].bracketed:
+    for j in table.on_paper():
+        text = table.text(row, j)
+        if table.columns[j].bracketed:
             cells[-1] = replace(cells[-1], bracketed="" if text == "-" else text)
             continue
-        star = sheet.starred(row, j, "paper")
-        best = not row.reference and text in sheet.best(j)
+        star = table.starred(row, j, "paper")
+        best = not row.reference and text in table.best(j)
         cells.append(_Cell(cut(text, LONGEST_CELL), star, best, row.reference and j == 0))
     return cells
 
 
-def _paper_notes(sheet: Sheet) -> list[str]:
+def _paper_notes(table: Table) -> list[str]:
     """Return the explanations of marks and columns."""
-    places = sheet.on_paper()
-    marks = ["bold: the best value"] if any(sheet.best(j) for j in places) else []
-    heads = dict.fromkeys(sheet.columns[j].head for j in places if sheet.columns[j].bracketed)
-    return [*marks, *(f"in brackets: {head}" for head in heads), *sheet.notes_of(places)]
+    places = table.on_paper()
+    marks = ["bold: the best value"] if any(table.best(j) for j in places) else []
+    heads = dict.fromkeys(table.columns[j].head for j in places if table.columns[j].bracketed)
+    return [*marks, *(f"in brackets: {head}" for head in heads), *table.notes_of(places)]
 
 
 def _in_markdown(text: str) -> str:
@@ -98,28 +98,28 @@ def _in_markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", printable(text))
 
 
-def markdown_text(sheets: Sequence[Sheet], notes: Sequence[str] = ()) -> str:
-    """Return a table for each sheet below its title, with the explanations below it."""
+def markdown_text(tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
+    """Return each table below its title, with the explanations below it."""
     out: list[str] = []
-    for sheet in (part for whole in sheets for part in whole.split()):
-        alone = [group.title for group in sheet.groups()] if len(sheet.groups()) == 1 else []
-        title = ": ".join(filter(None, [sheet.title, *alone]))
+    for table in (part for whole in tables for part in whole.split()):
+        alone = [group.title for group in table.groups()] if len(table.groups()) == 1 else []
+        title = ": ".join(filter(None, [table.title, *alone]))
         out += [f"**{_in_markdown(title)}**", ""] if title else []
-        out += [*_markdown_table(sheet), ""]
-        lines = [*_paper_notes(sheet), *sheet.signatures]
+        out += [*_markdown_table(table), ""]
+        lines = [*_paper_notes(table), *table.signatures]
         out += [*(f"- {_in_markdown(line)}" for line in lines), ""] if lines else []
     out += [f"- {_in_markdown(text)}" for text in notes]
     return "\n".join(out).rstrip("\n") + "\n"
 
 
-def _markdown_table(sheet: Sheet) -> list[str]:
-    heads = _paper_heads(sheet)
-    several = len(sheet.groups()) > 1
+def _markdown_table(table: Table) -> list[str]:
+    heads = _paper_heads(table)
+    several = len(table.groups()) > 1
     titles = [" ".join(filter(None, (head.group * several, head.text))) for head in heads]
     rows = [[_in_markdown(title) for title in titles], [":--" if head.left else "--:" for head in heads]]
-    for row in sheet.rows:
+    for row in table.rows:
         cells = []
-        for cell in _paper_cells(sheet, row):
+        for cell in _paper_cells(table, row):
             text = _in_markdown(cell.text)
             text = f"**{text}**" if cell.best else text
             text = f"*{text}*" if cell.italic and text else text
@@ -135,26 +135,26 @@ def _in_latex(text: str) -> str:
     return printable(text).translate(_ESCAPES).replace("--", "-{}-")
 
 
-def latex_text(sheets: Sequence[Sheet], notes: Sequence[str] = ()) -> str:
-    """Return a table for each sheet, with the explanations in its caption; signatures are comments.
+def latex_text(tables: Sequence[Table], notes: Sequence[str] = ()) -> str:
+    """Return each table with the explanations in its caption; signatures are comments.
 
     The best value of a metric is bold, a star marks rows that differ significantly from the baseline. Whether
     others differ from the best row is not tested: it was chosen by the same values.
     """
     out = ["% \\usepackage{booktabs}"]
-    for sheet in (part for whole in sheets for part in whole.split()):
-        out += ["", *_latex_table(sheet)]
+    for table in (part for whole in tables for part in whole.split()):
+        out += ["", *_latex_table(table)]
     return "\n".join([*out, *(f"% {printable(text)}" for text in notes), ""])
 
 
-def _latex_table(sheet: Sheet) -> list[str]:
-    heads, cells = _paper_heads(sheet), [_paper_cells(sheet, row) for row in sheet.rows]
+def _latex_table(table: Table) -> list[str]:
+    heads, cells = _paper_heads(table), [_paper_cells(table, row) for row in table.rows]
     rows: list[str] = []
-    for i, row in enumerate(sheet.rows):
-        if i and sheet.rows[i - 1].reference and not row.reference:
+    for i, row in enumerate(table.rows):
+        if i and table.rows[i - 1].reference and not row.reference:
             rows.append(r"\midrule")
         rows.append(_line(map(_latex_cell, cells[i])))
-    caption = _in_latex(". ".join(filter(None, [sheet.title, *map(_capital, _paper_notes(sheet))])))
+    caption = _in_latex(". ".join(filter(None, [table.title, *map(_capital, _paper_notes(table))])))
     kinds = [_kind(head, [row[j].text for row in cells]) for j, head in enumerate(heads)]
     return [
         r"\begin{table}",
@@ -168,7 +168,7 @@ def _latex_table(sheet: Sheet) -> list[str]:
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
-        *(f"% {printable(text)}" for text in sheet.signatures),
+        *(f"% {printable(text)}" for text in table.signatures),
     ]
 
 
@@ -219,44 +219,44 @@ def _signed(text: str) -> str:
     return text.replace("-", "$-$") if _NUMBERS.fullmatch(text) else _in_latex(text)
 
 
-def html_text(sheets: Sequence[Sheet]) -> str:
-    """Return a table for each sheet, below its title and above its notes.
+def html_text(tables: Sequence[Table]) -> str:
+    """Return each table below its title and above its notes.
 
     All texts are escaped; there is neither a script nor a style sheet.
     """
-    return "".join(f"<div>\n{_html_table(part)}</div>\n" for sheet in sheets for part in sheet.split())
+    return "".join(f"<div>\n{_html_table(part)}</div>\n" for table in tables for part in table.split())
 
 
-def _html_table(sheet: Sheet) -> str:
-    places = sheet.on_page()
+def _html_table(table: Table) -> str:
+    places = table.on_page()
     lines = ["<table>"]
-    if sheet.title:
-        lines.append(f"<caption>{_in_html(sheet.title)}</caption>")
-    heads = [_html_cell("th", sheet.columns[j].head, sheet.columns[j].left) for j in places]
-    lines += ["<thead>", *_html_groups(sheet, places), f"<tr>{''.join(heads)}</tr>", "</thead>", "<tbody>"]
-    lines += [f"<tr>{''.join(_html_cells(sheet, row, places))}</tr>" for row in sheet.rows]
+    if table.title:
+        lines.append(f"<caption>{_in_html(table.title)}</caption>")
+    heads = [_html_cell("th", table.columns[j].head, table.columns[j].left) for j in places]
+    lines += ["<thead>", *_html_groups(table, places), f"<tr>{''.join(heads)}</tr>", "</thead>", "<tbody>"]
+    lines += [f"<tr>{''.join(_html_cells(table, row, places))}</tr>" for row in table.rows]
     lines += ["</tbody>", "</table>"]
-    notes = [*sheet.notes_of(places), *sheet.signatures]
+    notes = [*table.notes_of(places), *table.signatures]
     lines += [f"<p>{'<br>'.join(map(_in_html, notes))}</p>"] if notes else []
     return "".join(f"{line}\n" for line in lines)
 
 
-def _html_groups(sheet: Sheet, places: Sequence[int]) -> list[str]:
+def _html_groups(table: Table, places: Sequence[int]) -> list[str]:
     """A row of the groups' titles."""
-    groups = [sheet.columns[j].group for j in places]
+    groups = [table.columns[j].group for j in places]
     if not any(groups):
         return []
     cells = [f'<th colspan="{groups.count(None)}"></th>'] if None in groups else []
-    for group in sheet.groups():
+    for group in table.groups():
         cells.append(f'<th colspan="{groups.count(group)}">{_in_html(group.title)}</th>')
     return [f"<tr>{''.join(cells)}</tr>"]
 
 
-def _html_cells(sheet: Sheet, row: Row, places: Sequence[int]) -> list[str]:
+def _html_cells(table: Table, row: Row, places: Sequence[int]) -> list[str]:
     cells = []
     for j in places:
-        star = "*" if sheet.starred(row, j, "text") else ""
-        cells.append(_html_cell("td", sheet.text(row, j) + star, sheet.columns[j].left, row.reference))
+        star = "*" if table.starred(row, j, "text") else ""
+        cells.append(_html_cell("td", table.text(row, j) + star, table.columns[j].left, row.reference))
     return cells
 
 

@@ -1,4 +1,4 @@
-"""Sheets as aligned text: the same bytes in every pipe and file, bold and dim on a terminal.
+"""Tables as aligned text: the same bytes in every pipe and file, bold and dim on a terminal.
 
 Each cell is made and measured once. Cells are never cut or wrapped, except in the last column of ``facts``.
 """
@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import NamedTuple, TextIO
 
 from rerank.core.errors import LONGEST_TEXT, cell_text, cut, printable
-from rerank.core.tables.sheet import DETAIL, USUAL, Sheet
+from rerank.core.tables.table import DETAIL, USUAL, Table
 
 WIDTH = 100
 _LEAST = 12  # columns of a shortened name
@@ -33,7 +33,7 @@ Drawing = list[Line]
 Part = str | Drawing  # a string is a dim line
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, gap: int = 2) -> Drawing:
+def lined_up(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, gap: int = 2) -> Drawing:
     """Return a table of cells, the first ``left`` columns to the left and the others to the right.
 
     Characters that cannot be printed, such as those of a name in a stranger's model, are escaped.
@@ -157,7 +157,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Return rows of two cells as aligned lines: as ``table`` does, but quick for a million of them."""
+    """Return rows of two cells as aligned lines: as ``lined_up`` does, but quick for a million of them."""
     names = [cell_text(name) for name, _ in rows]
     most = max(map(cells_of, names), default=0)
     return [f"{_to_width(name, most)}  {row[1]}".rstrip() for name, row in zip(names, rows, strict=True)]
@@ -197,63 +197,63 @@ def room(stream: TextIO) -> int:
     return shutil.get_terminal_size((WIDTH, 1)).columns if stream.isatty() else WIDTH
 
 
-def sheet_lines(sheet: Sheet) -> list[str]:
-    """Return a sheet with its notes as lines for standard output."""
-    tables, notes = sheet_tables(sheet, room(sys.stdout), fitting=sys.stdout.isatty())
-    parts = [drawn(table) for table in tables]
-    parts += [notes_of] if (notes_of := [*notes, *sheet.signatures]) else []
+def text_lines(table: Table) -> list[str]:
+    """Return a table with its notes as lines for standard output."""
+    drawings, notes = table_drawings(table, room(sys.stdout), fitting=sys.stdout.isatty())
+    parts = [drawn(one) for one in drawings]
+    parts += [notes_of] if (notes_of := [*notes, *table.signatures]) else []
     return [line for part in parts for line in ("", *part)][1:]
 
 
-def sheet_tables(sheet: Sheet, width: int, *, fitting: bool = False) -> tuple[list[Drawing], list[str]]:
-    """Return tables of a sheet that follow each other, and the notes on what they show.
+def table_drawings(table: Table, width: int, *, fitting: bool = False) -> tuple[list[Drawing], list[str]]:
+    """Return drawings of a table that follow each other, and the notes on what they show.
 
     Parameters
     ----------
-    sheet : Sheet
+    table : Table
     width : int
-        Columns of the place. Tables of several metrics are split into one for each if they are wider.
+        Columns of the place. A table of several metrics is split into one for each if it is wider.
     fitting : bool
-        Whether tables that are still wider have their names shortened, and then their columns split.
+        Whether drawings that are still wider have their names shortened, and then their columns split.
     """
-    layout, groups = _Layout(sheet), sheet.groups()
-    if sheet.together and len(groups) > 1:
-        places = sheet.places(USUAL)
+    layout, groups = _Layout(table), table.groups()
+    if table.together and len(groups) > 1:
+        places = table.places(USUAL)
         if layout.width(places, narrow=True) <= width:
-            return [layout.draw(places, narrow=True)], sheet.notes_of(places)
-    tables: list[Drawing] = []
+            return [layout.draw(places, narrow=True)], table.notes_of(places)
+    parts: list[Drawing] = []
     shown: list[int] = []
     for group in groups or (None,):
-        places = sheet.places(DETAIL, group)
+        places = table.places(DETAIL, group)
         shown += places
         narrow = layout.width(places) > width
-        tables += layout.fitted(places, width) if fitting and narrow else [layout.draw(places, narrow=narrow)]
-    return tables, sheet.notes_of(sorted(shown))
+        parts += layout.fitted(places, width) if fitting and narrow else [layout.draw(places, narrow=narrow)]
+    return parts, table.notes_of(sorted(shown))
 
 
 class _Layout:
     """Chooses the heads, the length of names and the columns by measured cells."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        self.sheet = sheet
-        self.grouped = bool(sheet.groups())
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.grouped = bool(table.groups())
         self._measured: dict[tuple[int, bool, int | None], _Column] = {}
 
     def _column(self, j: int, narrow: bool, most: int | None) -> _Column:
         """Column ``j``; stars have room in each row but references, names at most ``most`` characters."""
-        column = self.sheet.columns[j]
+        column = self.table.columns[j]
         most = most if column.left and column.group is None else None
         if (j, narrow, most) not in self._measured:
             head = column.head
             if self.grouped:
                 head = (narrow and column.narrow) or head or " "
-            texts = [self.sheet.text(row, j) for row in self.sheet.rows]
+            texts = [self.table.text(row, j) for row in self.table.rows]
             if most is not None:
                 texts = [shortened(text, most) for text in texts]
             elif column.star in ("text", "both"):
                 marks = (
-                    "*" if self.sheet.starred(row, j, "text") else " " * (not row.reference)
-                    for row in self.sheet.rows
+                    "*" if self.table.starred(row, j, "text") else " " * (not row.reference)
+                    for row in self.table.rows
                 )
                 texts = [text + mark for text, mark in zip(texts, marks, strict=True)]
             self._measured[j, narrow, most] = _Column(_head(head), [cell_text(text) for text in texts])
@@ -261,7 +261,7 @@ class _Layout:
 
     def _groups(self, places: Sequence[int]) -> list[tuple[str, list[int]]]:
         """The titles and columns of groups."""
-        columns = self.sheet.columns
+        columns = self.table.columns
         groups = dict.fromkeys(columns[j].group for j in places)
         return [
             ("" if group is None else group.title, [j for j in places if columns[j].group == group])
@@ -283,11 +283,11 @@ class _Layout:
         """Return references and rows, the columns of each group below its title."""
 
         def columns(own: Sequence[int]) -> tuple[list[_Column], list[bool]]:
-            return [self._column(j, narrow, most) for j in own], [self.sheet.columns[j].left for j in own]
+            return [self._column(j, narrow, most) for j in own], [self.table.columns[j].left for j in own]
 
         if not self.grouped:  # plain, without rules
             return _grid(*columns(places), "  ")
-        dim = sum(row.reference for row in self.sheet.rows)
+        dim = sum(row.reference for row in self.table.rows)
         height = max(len(self._column(j, narrow, most).head) for j in places)
         titles, blocks = [], []
         for title, own in self._groups(places):
@@ -302,10 +302,10 @@ class _Layout:
         excess = self.width(places, narrow=True) - width
         if excess <= 0:
             return [self.draw(places, narrow=True)]
-        columns = self.sheet.columns
+        columns = self.table.columns
         names = [j for j in places if columns[j].group is None and columns[j].left]
         widths = [
-            max((cells_of(self.sheet.text(row, j)) for row in self.sheet.rows), default=0) for j in names
+            max((cells_of(self.table.text(row, j)) for row in self.table.rows), default=0) for j in names
         ]
         most = max([*widths, _LEAST])
         while most > _LEAST and sum(max(0, w - most) for w in widths) < excess:

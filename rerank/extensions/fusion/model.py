@@ -46,18 +46,18 @@ class Fused(FusionModel):
         tables: Floats | None = None,
     ) -> None:
         super().__init__(feature_names, weights)
-        self.tables = np.empty((len(feature_names), 0)) if tables is None else tables
+        self.estimates = np.empty((len(feature_names), 0)) if tables is None else tables
         if method not in METHODS:
             raise DataError(f"no method of fusion: {method!r}")
-        if not np.isfinite(parameter) or not np.isfinite(self.tables).all():
+        if not np.isfinite(parameter) or not np.isfinite(self.estimates).all():
             raise DataError("a number that is not finite")
-        if len(self.tables) != len(feature_names):
-            raise DataError(f"{len(self.tables)} tables for {len(feature_names)} features")
+        if len(self.estimates) != len(feature_names):
+            raise DataError(f"{len(self.estimates)} tables for {len(feature_names)} features")
         self.method = method
         self.parameter = parameter
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        return fused_scores(self.method, Runs(lists), self.weights, self.parameter, self.tables)
+        return fused_scores(self.method, Runs(lists), self.weights, self.parameter, self.estimates)
 
     def described(self) -> dict[str, Any]:
         return {"method": self.method}
@@ -67,7 +67,7 @@ class Fused(FusionModel):
             **super().arrays(),
             "method": np.frombuffer(self.method.encode(), dtype=np.uint8),
             "parameter": np.array([self.parameter]),
-            "tables": self.tables,
+            "estimates": self.estimates,
         }
 
     @classmethod
@@ -76,13 +76,13 @@ class Fused(FusionModel):
             **super().members(n_features),
             "method": ArrayForm("|u1", (None,)),
             "parameter": ArrayForm("<f8", (1,)),
-            "tables": ArrayForm("<f8", (n_features, None)),
+            "estimates": ArrayForm("<f8", (n_features, None)),
         }
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         method = arrays["method"].tobytes().decode("ascii", "replace")
-        tables = arrays["tables"]
+        tables = arrays["estimates"]
         if method in NEEDS_TABLES and not tables.shape[1]:
             raise DataError(f"no table of {method}")
         return cls(feature_names, method, arrays["weights"], float(arrays["parameter"][0]), tables)

@@ -15,7 +15,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
 from rerank.core.files.write import make_folder, write_lines
 from rerank.core.tables.data import to_json
-from rerank.core.tables.text import drawn, table
+from rerank.core.tables.text import drawn, lined_up
 from rerank.core.workers import parallel
 from rerank.data.matrix import Dense
 from rerank.data.reading import Reading
@@ -161,7 +161,7 @@ def type_lines(chosen: ParseFeatures) -> list[str]:
             rows.append((name, *(str(n) if seen else "" for seen, kept in pairs for n in (seen, kept))))
             totals = [total + n for total, n in zip(totals, numbers, strict=True)]
     rows.append(("all", *map(str, totals)))
-    return drawn(table(("type", "seen", "kept", "lexicalised", "kept"), rows))
+    return drawn(lined_up(("type", "seen", "kept", "lexicalised", "kept"), rows))
 
 
 def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, Any]:

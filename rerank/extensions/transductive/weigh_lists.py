@@ -12,7 +12,7 @@ import numpy as np
 from rerank.core.errors import ConfigError
 from rerank.core.files.write import write_lines
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Sheet, facts_sheet, table_of
+from rerank.core.tables.table import Table, facts_table, table_of
 from rerank.core.tables.text import facts
 from rerank.core.text import count
 from rerank.core.types import Floats
@@ -75,7 +75,7 @@ class ListWeights(Display):
             "figures": {name: None if np.isnan(value) else value for name, value in self.figures.items()},
         }
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return the figures and the first weights as tables."""
         left = len(self.ids) - _MOST_ROWS
         rows = zip(self.ids[:_MOST_ROWS], self.weights.tolist(), strict=False)
@@ -83,7 +83,7 @@ class ListWeights(Display):
             [{"list": name, "weight": weight} for name, weight in rows],
             notes=[f"... and {left} more"] * (left > 0),
         )
-        return [facts_sheet(_figures(self)), weights]
+        return [facts_table(_figures(self)), weights]
 
     def lines(self) -> list[str]:
         """Return the figures as text."""

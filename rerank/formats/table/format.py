@@ -23,7 +23,7 @@ _ROWS = 1024
 
 
 @FORMATS.register("table", "csv", "tsv")
-class Table(Format):
+class TableFormat(Format):
     """Reader and writer of CSV and TSV, quoted as Python's csv module does it.
 
     ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column`` name the columns

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import Column, Row, Table
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.evaluation.by_list import Bin, binned, by_size, difficulty, limits_of
@@ -172,7 +172,7 @@ def sizes_section(view: View) -> Section | None:
         groups, title = _size_groups(limits), f"Lists by their gain in {metric.typed}"
         columns = [Column("System", ("system",), left=True), *(Column(of, (of,), str) for of in groups)]
         rows = tuple(Row((system, *found)) for system, found in counts.items())
-        tables.append(Sheet(tuple(columns), rows, title))
+        tables.append(Table(tuple(columns), rows, title))
         figures.append(_histogram(view, metric, groups, counts))
     if not figures:
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from rerank.core.tables.sheet import Row, Sheet
+from rerank.core.tables.table import Row, Table
 from rerank.core.types import Floats
 from rerank.evaluation.by_list import gains
 from rerank.evaluation.judged import Judged
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
     style: str
 
 
-def cells_of(table: Sheet, row: Row) -> list[Cell]:
+def cells_of(table: Table, row: Row) -> list[Cell]:
     """Return the cells of a row but its name; the best and the significant ones are bold."""
     cells = []
     for j, column in enumerate(table.columns[1:], 1):
@@ -119,7 +119,7 @@ class Section:
     name: str
     title: str
     lead: str
-    tables: Sequence[Sheet] = ()
+    tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
     cards: Sequence[Cards] = ()
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rerank.core.tables.sheet import Column, Row, Sheet, p_text
+from rerank.core.tables.table import Column, Row, Table, p_text
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import MetricResults
-from rerank.evaluation.sheets import SIGNIFICANT
+from rerank.evaluation.tables import SIGNIFICANT
 from rerank.report.page.drawing import Interval
 from rerank.report.page.parts import Figure, Section, View, described, ends, figure, label, number, typed
 
@@ -31,7 +31,7 @@ def results_section(view: View) -> Section:
     return Section("results", "Results", lead, tables, figures)
 
 
-def _table(view: View, metric: MetricResults) -> Sheet:
+def _table(view: View, metric: MetricResults) -> Table:
     """References and all systems by one metric."""
     digits, results = metric.digits, view.results
     rows = [shares[results.fraction] for shares in metric.rows.values()]
@@ -72,7 +72,7 @@ def _table(view: View, metric: MetricResults) -> Sheet:
         notes.append(f"Tests are against {against}, two-sided; bold: p below {SIGNIFICANT} after Holm.")
     marks = [*(name == against for name in references), *(name == results.against for name in metric.rows)]
     found = zip(zip(*columns.values(), strict=True), marks, [*blank, *map(_starred, pairs)], strict=True)
-    return Sheet(
+    return Table(
         tuple(columns),
         tuple(
             Row(cells, i < len(references), frozenset([""] * bool(star)), mark="baseline" * mark)
@@ -130,7 +130,7 @@ def _won(counts: tuple[int, int, int] | None) -> str:
     return "–" if counts is None else " / ".join(map(str, counts))
 
 
-def _pairs(view: View, metric: MetricResults) -> Sheet:
+def _pairs(view: View, metric: MetricResults) -> Table:
     """Every two systems by one metric."""
     tests = metric.pairs
     columns: dict[Column, Sequence[Any]] = {
@@ -139,7 +139,7 @@ def _pairs(view: View, metric: MetricResults) -> Sheet:
         **_tests(metric, tests, "B", f"corrected for all {len(tests)} pairs; bold below {SIGNIFICANT}"),
     }
     rows = zip(zip(*columns.values(), strict=True), map(_starred, tests), strict=True)
-    return Sheet(
+    return Table(
         tuple(columns),
         tuple(Row(cells, stars=frozenset([""] * star)) for cells, star in rows),
         f"Every two systems by {typed(metric)}",
@@ -214,7 +214,7 @@ def _table_by_set(
     name: str,
     values: dict[str, dict[str, float]],
     ranks: Ranks | None,
-) -> Sheet:
+) -> Table:
     shown = partial(number, digits=views[0].results.metrics[name].digits)
     columns = [Column("System", ("system",), left=True)]
     columns += [Column(of, (of,), shown) for of in values]
@@ -231,7 +231,7 @@ def _table_by_set(
                 f"{ranks.critical_difference:.2f}."
             )
     rows = tuple(map(Row, zip(*cells, strict=True)))
-    return Sheet(tuple(columns), rows, f"{name} by data set", tuple(notes))
+    return Table(tuple(columns), rows, f"{name} by data set", tuple(notes))
 
 
 def _diagram(view: View, name: str, ranks: Ranks) -> Figure:

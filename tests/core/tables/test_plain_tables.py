@@ -63,7 +63,7 @@ def test_plain_tables_are_those_of_rich(seed):
         rows = [[draw.choice(CELLS).rstrip() for _ in range(n)] for _ in range(n_rows)]
         heads = [draw.choice(HEADS).rstrip() for _ in range(n)]
         left = draw.randrange(n + 1)
-        assert text.drawn(text.table(heads, rows, left=left, gap=gap)) == drawn_by_rich(
+        assert text.drawn(text.lined_up(heads, rows, left=left, gap=gap)) == drawn_by_rich(
             rich_table(heads, rows, left, gap)
         )
         ruled = text.block(heads, rows, left=left, dim=gap)

@@ -126,14 +126,6 @@ def test_a_record_of_what_was_made(rerank, parses):
     }
 
 
-def test_the_same_stores_whatever_the_jobs(rerank, parses):
-    files = {}
-    for jobs in (1, 2):
-        features(rerank, "--cutoff", 1, "--jobs", jobs)
-        files[jobs] = {p.name: p.read_bytes() for p in (parses / "out" / "train.store").iterdir()}
-    assert files[1] == files[2]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -75,15 +75,6 @@ def test_counts_are_those_of_all_pairs(sizes, seed):
     assert clashes(*structures) == expected
 
 
-def test_turned_and_moved_copies_have_equal_counts():
-    rng = np.random.default_rng(3)
-    grid = np.stack(np.meshgrid(*[np.arange(4)] * 3), axis=-1).reshape(-1, 3) * 3.6  # many pairs at the limit
-    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-    keys = [key_of("A", 2 * k) for k in range(len(grid))]
-    copies = [list(zip(keys, xyz, strict=True)) for xyz in (grid, grid @ turn + [77.1, -41.7, 3.3])]
-    assert clashes(*copies) == [0, 0]
-
-
 def test_a_list_without_structures_is_left_out_and_one_item_without_counts_as_the_worst():
     bad, worse = line(("A", 1, 0.0), ("A", 3, 1.0)), line(("A", 1, 0.0), ("A", 3, 1.0), ("A", 5, 2.0))
     lists = replace(

@@ -136,10 +136,7 @@ def test_foreign_files_are_skipped_with_a_note(tmp_path: Path) -> None:
     [
         ({"a.pdb": MODEL, "notes": b"nothing\n"}, "s/notes: found no ATOM record"),
         ({"a.pdb": MODEL, "b.pdb": b""}, "s/b.pdb: found an empty file"),
-        (
-            {"T1/a.pdb": MODEL, "T1/T2/a.pdb": MODEL},
-            "s/T1/T2: found a folder or archive in a folder",
-        ),
+        ({"T1/a.pdb": MODEL, "T1/T2/a.pdb": MODEL}, "s/T1/T2: found a folder or archive in a folder"),
         ({"T1/a.pdb": MODEL, "a.pdb": MODEL}, "s: found folders or archives beside files ('T1' and 'a.pdb')"),
         ({"a.pdb": MODEL, "b.pdb": MODEL[:-40]}, "s/b.pdb:5: found a line of"),
         ({"x.bin": b"\0\1"}, "s: found no meta.json, expected a store, or PDB or mmCIF files"),
@@ -190,10 +187,7 @@ WHOLE = tar({"T1/a": MODEL}, "w")
         (entry("T1/l", type=tarfile.FIFOTYPE), "m.tar: found a pipe, 'T1/l'"),
         (entry("../l"), "m.tar: found the path '../l', expected paths within the archive"),
         (entry("/l"), "m.tar: found the path '/l', expected paths within the archive"),
-        (
-            entry("T1/l", size=1 << 40),
-            "m.tar: found 'T1/l' of 1099511627776 bytes, expected at most",
-        ),
+        (entry("T1/l", size=1 << 40), "m.tar: found 'T1/l' of 1099511627776 bytes, expected at most"),
         (entry("T1/l", type=b"x", size=1 << 40), "m.tar: found a header of 1099511627776 bytes"),
         (entry("a/" * 3000 + "l"), "m.tar: found a path of 6001 characters"),
         (WHOLE[:1000], "m.tar: found tar data that is cut off in a file"),

@@ -83,16 +83,6 @@ def test_natives_of_one_or_two_residues():
     assert not judge.judged.any()  # any two of so few residues fit
 
 
-def test_copies_that_are_turned_and_moved_have_the_same_values():
-    lists = judged_lists(3, sizes=(5, 4, 6))
-    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
-    turn *= np.linalg.det(turn)
-    found = lists.traces
-    moved = lists.with_structures(traces=replace(found, xyz=found.xyz @ turn.T + [50.0, -7.0, 300.0]))
-    for name in NAMES:
-        assert values(moved, name) == pytest.approx(values(lists, name), abs=1e-9, nan_ok=True)
-
-
 def test_no_value_depends_on_what_else_is_asked_for():
     lists = judged_lists(5, sizes=(3, 4, 6))
     together = {judge.name: judge.per_item for judge in prepare_all(lists, NAMES)}

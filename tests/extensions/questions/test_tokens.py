@@ -43,10 +43,6 @@ def test_the_last_separator_of_a_token_counts() -> None:
 def test_function_words_and_punctuation_are_no_content() -> None:
     assert [
         w for w in ("The", "dog", "n't", "'s", "?", "-LRB-", "_", "3", "Was", "WAS", "é") if is_content(w)
-    ] == [
-        "dog",
-        "3",
-        "é",
-    ]
+    ] == ["dog", "3", "é"]
     assert is_word("the")
     assert not is_word("-RCB-")

@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
-from make import LAYOUTS
 from reference import kliep as slow
 from small_training import fit
 
 from rerank.core.errors import ConfigError
-from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.generation.projection import KernelFeatures, Projection
 from rerank.extensions.transductive.space import Basis, Points
 from rerank.extensions.transductive.weighting.pairs import costs_of
 from rerank.learners.base import LEARNERS
-from rerank.models.base import load_model
 
 QUICK = {"name": "rankboost", "rounds": 5}
 
@@ -67,23 +64,6 @@ def test_rankers_are_those_of_generated_features_and_weights_by_definition(space
     assert found.diagnostics["components"] == sum(projection.counts.values())
     assert 0 <= found.diagnostics["generated_share"] <= 1
     assert 0.5 < found.diagnostics["train_accuracy"] <= 1
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("missing", [False, True])
-def test_models_can_be_saved_and_spread_over_jobs(layout, missing, make_lists, tmp_path):
-    missing = missing and layout != "indicators"
-    lists, test = make_lists(1, layout, missing), make_lists(2, layout, missing)
-    model = fit(method(space="augmented"), lists)
-    found = model.adapt(test)
-    assert [row.reason for row in found.rows if not row.adapted] == ["one item"]
-    assert np.isfinite(found.scores).all()
-    model.save(str(tmp_path / "m"))
-    with parallel.using(2 if layout == "mixed" and not missing else 1):
-        np.testing.assert_array_equal(load_model(str(tmp_path / "m")).score(test), found.scores)
-    model.ranker(test, 1).model.save(str(tmp_path / "ranker"))
-    again, one = load_model(str(tmp_path / "ranker")), model.prepared(test).subset([1])
-    np.testing.assert_array_equal(again.score_aligned(one), found.scores[1:7])
 
 
 def test_lists_that_generate_nothing():

@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
-from make import LAYOUTS
 from reference import kliep as slow
 from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
-from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.importance import ImportanceWeighting
 from rerank.extensions.transductive.space import Basis
 from rerank.extensions.transductive.weighting.pairs import costs_of
-from rerank.models.base import load_model
 
 QUICK = {"name": "rankboost", "rounds": 6}
 
@@ -87,30 +84,6 @@ def test_weights_without_a_direction_are_those_of_any_direction(make_lists):
     b = mirrored.adapt(one, np.random.default_rng(0)).diagnostics
     assert a["median"] == pytest.approx(b["median"], abs=1e-6)
     assert a["sd"] == pytest.approx(b["sd"], abs=1e-6)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("use", ["cost", "initial"])
-def test_models_can_be_saved_and_spread_over_jobs(layout, use, make_lists, tmp_path):
-    lists, test = make_lists(1, layout), make_lists(2, layout)
-    model = fit(method(use=use, samples=20, centres=5), lists)
-    found = model.adapt(test)
-    assert [row.adapted for row in found.rows] == [row.items > 1 for row in found.rows]
-    assert np.isfinite(found.scores).all()
-    model.save(str(tmp_path / "m"))
-    again = load_model(str(tmp_path / "m"))
-    with parallel.using(2 if (layout, use) == ("sparse", "cost") else 1):
-        np.testing.assert_array_equal(again.score(test), found.scores)
-    order = [4, 1, 0]
-    expected = np.concatenate([found.scores[test.offsets[i] : test.offsets[i + 1]] for i in order])
-    np.testing.assert_array_equal(model.score(test.subset(order)), expected)
-
-
-def test_missing_features_count_as_means(make_lists):
-    lists, test = make_lists(1, missing=True), make_lists(2, missing=True)
-    found = fit(method(), lists).adapt(test)
-    assert np.isfinite(found.scores).all()
-    assert all(np.isfinite(row.diagnostics["sd"]) for row in found.rows if row.items > 1)
 
 
 def test_labels_are_seen_by_oracles_alone(make_lists):

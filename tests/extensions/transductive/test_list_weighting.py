@@ -12,7 +12,6 @@ from small_training import make_learner
 import rerank
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.tables.data import to_json
-from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation
 from rerank.data.scaling import fit_scaling
@@ -157,11 +156,3 @@ def test_the_weights_are_shown(tmp_path):
     assert "lists 14, items " in shown
     assert "sketch" not in shown
     assert '"sketch"' not in to_json(model_record(model))
-
-
-def test_any_number_of_jobs_gives_the_same_model(tmp_path):
-    for jobs in (1, 3):
-        with parallel.using(jobs):
-            model = rerank.train(some_lists(0), "list-iw", base="ridge", unlabelled=some_lists(1))
-            model.save(str(tmp_path / str(jobs)))
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()

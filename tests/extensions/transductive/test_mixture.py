@@ -100,13 +100,6 @@ def test_a_start_that_leaves_a_sample_almost_no_density(least):
     assert fit_mixture(densities, start).violation <= TOLERANCE
 
 
-def test_the_scale_of_samples_changes_nothing():
-    rng = np.random.default_rng(0)
-    densities = some_densities("gaussians", 50, 10, rng)
-    scaled = densities * 2.0 ** rng.integers(-300, 300, 50)
-    np.testing.assert_allclose(fit_mixture(scaled).proportions, fit_mixture(densities).proportions, atol=1e-5)
-
-
 def test_one_density_and_one_sample():
     assert fit_mixture(np.array([[0.5, 2.0]])).proportions.tolist() == [1.0]
     found = fit_mixture(np.array([[0.5], [2.0]]))

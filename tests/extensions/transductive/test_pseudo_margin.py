@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from make import LAYOUTS, features
+from make import features
 from reference import pseudo_margin as slow
 
 from rerank.core.errors import ConfigError, DataError
@@ -216,20 +216,6 @@ def test_oracle_pairs_do_not_tell_which_item_is_better():
             one = single(test, i, labels=True)
             a, b = (adapted(method, lists, some) for some in (one, one.replace_labels(-one.labels)))
             np.testing.assert_allclose(a.model.score(one), b.model.score(one), atol=1e-8)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_give_the_same_bits(layout):
-    X = (some_lists(5).features.to_dense() > 0).astype(float)
-    Z = (some_lists(6).features.to_dense() > 0).astype(float)
-    found = []
-    for name in ("dense", layout):
-        lists = CandidateLists.from_arrays(features(name, X), some_lists(5).labels, group=[1, 6, 5, 7])
-        one = single(CandidateLists.from_arrays(features(name, Z), group=[1, 6, 5, 7]), 3, labels=False)
-        model = adapted(PseudoMargin(base={"rounds": 15}), lists, one).model
-        found.append((model.feature, model.threshold, model.step, model.score_aligned(one)))
-    for a, b in zip(*found, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_lists_in_another_layout_than_the_labelled_ones_are_adapted_to():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, printable
-from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import Column, Row, Table
 from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.fragments.search import Search
@@ -234,7 +234,7 @@ class ModelFragments:
             lines += ["", f"no fragments of {printable(product)}: {alone}"]
         return lines
 
-    def sheets(self) -> list[Sheet]:
+    def tables(self) -> list[Table]:
         """Return a table for each tree kernel."""
         columns = (
             Column("fragment", ("fragment",), left=True),
@@ -242,11 +242,11 @@ class ModelFragments:
             Column("for", ("for",), note=COUNTS),
             Column("against", ("against",)),
         )
-        sheets = []
+        tables = []
         for kernel, some in self.kernels.items():
             rows = tuple(Row((one.text, one.weight, one.raising, one.lowering)) for one in some.found)
-            sheets.append(Sheet(columns, rows, f"fragments of {kernel}, {_proof(some)}"))
-        return sheets
+            tables.append(Table(columns, rows, f"fragments of {kernel}, {_proof(some)}"))
+        return tables
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; ``missed`` is null if weights of other fragments have no bound."""

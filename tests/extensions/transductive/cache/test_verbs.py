@@ -65,11 +65,7 @@ def test_wrong_uses_are_one_line(rerank, work):
     for model, options, expected in (
         ("linear", ["--cache", "c"], "--cache: not used by a model of kind linear"),
         ("model", ["--cache-nearest", 1], "--cache-nearest: not used without --cache"),
-        (
-            "model",
-            ["--cache", "c", "--cache-by", "histogram"],
-            "--cache-by: not used without",
-        ),
+        ("model", ["--cache", "c", "--cache-by", "histogram"], "--cache-by: not used without"),
         ("model", ["--cache", "c", "--cache-nearest", 1, "--cache-by", "x"], "--cache-by: found 'x'"),
         ("model", ["--cache", "c", "--cache-nearest", 1], "found no cache.json"),
         ("model", ["--cache", "others"], "found rankers of another model"),

@@ -108,12 +108,6 @@ def test_the_order_of_items_and_other_lists_do_not_matter(project, make_lists):
     np.testing.assert_array_equal(alone, scores[test.offsets[4] : test.offsets[5]])
 
 
-def test_missing_features_are_accepted(make_lists):
-    lists, test = make_lists(1, missing=True), make_lists(2, missing=True)
-    for project in ("test", "own"):
-        assert np.isfinite(fit(fg(project=project), lists).score(test)).all()
-
-
 def test_equal_items_have_equal_scores(make_lists):
     lists = make_lists(1)
     test = make_lists(2).subset([3])

@@ -64,28 +64,6 @@ def test_components_are_principal_components_of_the_explicit_feature_map(kernel,
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-7)
 
 
-def test_components_have_the_variance_of_their_eigenvalue_and_agree_with_the_sum_of_features():
-    X = items(5, 30, 6)
-    found = by_kernel(Projection(SETTINGS, points(X)).columns(points(X)))
-    for kernel, columns in found.items():
-        K = kernel_pca.gram(X, kernel)
-        H = np.eye(30) - 1 / 30
-        values = np.linalg.eigvalsh(H @ K @ H)[::-1][:5]
-        np.testing.assert_allclose((columns**2).sum(axis=0), values, rtol=1e-6)
-        np.testing.assert_allclose(columns.sum(axis=0), 0, atol=1e-6)
-        assert (columns.T @ X.sum(axis=1) > 0).all()
-
-
-@pytest.mark.parametrize("layout", ["dense", "sparse"])
-def test_the_order_of_items_does_not_matter(layout):
-    X, Y = items(6, 25, 5), items(7, 30, 5)
-    X[4] = X[9]
-    order = np.random.default_rng(0).permutation(25)
-    one, other = Projection(SETTINGS, points(X, layout)), Projection(SETTINGS, points(X[order], layout))
-    np.testing.assert_allclose(one.columns(points(Y)), other.columns(points(Y)), atol=1e-7)
-    np.testing.assert_allclose(one.columns(points(X))[order], other.columns(points(X[order])), atol=1e-7)
-
-
 def test_equal_eigenvalues_are_separated_by_features_whatever_the_order_of_items():
     X = np.eye(8)
     settings = KernelFeatures(kernels="linear,poly2,gaussian:1", components=3)
@@ -117,14 +95,6 @@ def test_two_and_three_items_have_as_many_components_as_they_can(layout):
             assert n == (0 if m == 2 and kernel.startswith("diffusion") else m - 1)
             assert columns[kernel][:, :n].all()
             assert not columns[kernel][:, n:].any()
-
-
-def test_equal_items_have_equal_columns():
-    X = items(9, 12, 3)
-    X = np.vstack([X, X[:5], X[:2]])
-    columns = Projection(SETTINGS, points(X)).columns(points(X))
-    np.testing.assert_array_equal(columns[:5], columns[12:17])
-    np.testing.assert_array_equal(columns[:2], columns[17:])
 
 
 def test_constant_and_missing_features_change_nothing():

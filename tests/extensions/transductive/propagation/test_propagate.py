@@ -90,14 +90,6 @@ def test_the_smoothness_is_the_sum_of_its_parts_and_less_than_that_of_the_mean(m
     assert names == {("degree", "labelled_share", "nearest", "norm", "smoothness_part")}
 
 
-@pytest.mark.parametrize("form", ["transductive", "inductive"])
-def test_the_order_of_lists_does_not_matter(form, make_lists):
-    model, test = fit(method(neighbours=3, form=form), make_lists(1)), make_lists(2)
-    scores, order = model.score(test), [4, 1, 5, 0, 7, 2, 6, 3]
-    expected = np.concatenate([scores[test.offsets[i] : test.offsets[i + 1]] for i in order])
-    np.testing.assert_allclose(model.score(test.subset(order)), expected, rtol=1e-7, atol=1e-8)
-
-
 def test_in_the_inductive_form_and_for_controls_other_lists_do_not_matter(make_lists):
     test = make_lists(2)
     alone = [{"form": "inductive"}, *({"control": name} for name in ("random", "mean", "global", "oracle"))]
@@ -141,10 +133,6 @@ def test_any_number_of_jobs_gives_the_same_bytes(settings, make_lists, tmp_path)
         assert (tmp_path / f"{name}1").read_bytes() == (tmp_path / f"{name}3").read_bytes()
 
 
-def identity_lists(X, labels, group, source="lists"):
-    return CandidateLists.from_arrays(np.array(X, float), labels, group=group, source=source)
-
-
 def crossed(seeds, directions):
     """Lists along single directions: those of different directions have the similarity 0."""
     X, y = [], []
@@ -169,37 +157,6 @@ def test_a_list_in_a_part_of_its_own_gets_the_mean_ranker():
     np.testing.assert_allclose(found.scores[15:], (test.features.to_dense() @ own)[15:])
     nan = [np.isnan(row.diagnostics["norm"]) for row in found.rows]
     assert nan == [False, True, True, False]
-
-
-def test_a_list_identical_to_a_training_list_and_far_from_others_gets_its_ranker():
-    lists = crossed([1, 2, 3], [0, 1, 2])
-    model = fit(method(neighbours="all"), lists, scaling="none")
-    found = model.adapt(lists)
-    own = np.repeat(model.nodes.rankers, 5, axis=0)
-    np.testing.assert_allclose(found.scores, np.einsum("ij,ij->i", lists.features.to_dense(), own))
-    np.testing.assert_allclose([row.diagnostics["nearest"] for row in found.rows], 1.0)
-    assert found.facts["smoothness"] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_one_labelled_list_gives_all_lists_its_ranker(make_lists):
-    lists, test = make_lists(1), make_lists(2)
-    labels = lists.labels.copy()
-    labels[7:] = np.nan
-    one = lists.replace_labels(labels)
-    for settings in (
-        {},
-        {"neighbours": "all"},
-        {"form": "inductive", "merge": "mean"},
-        {"control": "random"},
-    ):
-        model = fit(method(**settings), one, scaling="none")
-        (ranker,) = model.nodes.rankers
-        own = test.features.to_dense() @ ranker
-        found = model.adapt(test)
-        for row, first, last in zip(found.rows, test.offsets, test.offsets[1:], strict=False):
-            theirs = found.scores[first:last]
-            order = np.argsort(np.argsort(own[first:last]))
-            np.testing.assert_array_equal(np.argsort(np.argsort(theirs)), order, err_msg=row.list_id)
 
 
 @pytest.mark.filterwarnings("ignore:.*learnt nothing")

@@ -104,16 +104,6 @@ def test_importances_are_those_of_the_whole_or_refused(rerank, train):
     assert "ORACLE" in found.err
 
 
-def test_an_oracle_needs_the_option_that_allows_it(rerank, train, work):
-    assert "ORACLE" in train("oracle", "control=oracle").err
-    found = rerank("predict", "oracle", "test.jsonl", "--out", "scores", code=2)
-    assert "ORACLE" in found.err
-    assert not (work / "scores").exists()
-    found = rerank("predict", "oracle", "test.jsonl", "--allow-oracle", "--as", "run")
-    assert "ORACLE" in found.err
-    assert all(line.endswith(" rerank-ORACLE") for line in found.out.splitlines())
-
-
 def test_options_that_have_no_use_are_refused(rerank, train, work):
     found = train("m", "control=mean", "neighbours=3", code=2)
     assert "neighbours=3 would have no effect: control=mean uses no graph" in found.err

@@ -1,4 +1,4 @@
-"""Sheets: the same raw values in every form, escaped, folded and shortened to a width."""
+"""Tables: the same raw values in every form, escaped, folded and shortened to a width."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from functools import partial
 
 import pytest
 
-from rerank.core.tables.display import sheets_text
-from rerank.core.tables.sheet import (
+from rerank.core.tables.display import tables_text
+from rerank.core.tables.table import (
     DETAIL,
     RECORD,
     Column,
     Group,
     Row,
-    Sheet,
+    Table,
     interval_text,
     p_text,
     value_text,
 )
-from rerank.core.tables.text import cells_of, drawn, sheet_tables, shortened
+from rerank.core.tables.text import cells_of, drawn, shortened, table_drawings
 
 NASTY = '<b>a & b_c|"d"</b>'
 
 
-def sheet(n_groups: int = 2, name: str = NASTY, **settings: object) -> Sheet:
+def table(n_groups: int = 2, name: str = NASTY, **settings: object) -> Table:
     columns = [Column("", ("system",), left=True)]
     for name_of in ("AP", "WER")[:n_groups]:
         group = Group(name_of, f"{name_of} @ <1>")
@@ -42,24 +42,24 @@ def sheet(n_groups: int = 2, name: str = NASTY, **settings: object) -> Sheet:
         Row((name, *first * n_groups), stars=frozenset({"AP"})),
         Row(("other", *second * n_groups)),
     )
-    return Sheet(tuple(columns), rows, notes=("a note",), signatures=("AP|v:1",), **settings)  # type: ignore[arg-type]
+    return Table(tuple(columns), rows, notes=("a note",), signatures=("AP|v:1",), **settings)  # type: ignore[arg-type]
 
 
 def test_records_have_raw_values_by_row_and_group() -> None:
-    records = list(sheet().records())
+    records = list(table().records())
     assert [(one["system"], one["metric"]) for one in records[2:4]] == [(NASTY, "AP"), (NASTY, "WER")]
     assert records[2] == {
         "system": NASTY, "metric": "AP", "value": 0.25, "low": 0.125, "high": 0.5, "p": 0.00001, "other": 0.5,
     }  # fmt: skip
     assert set(records[0].values()) == {"random", "AP", None}
-    read = list(csv.DictReader(io.StringIO(sheets_text([sheet()], "csv"))))
+    read = list(csv.DictReader(io.StringIO(tables_text([table()], "csv"))))
     assert [float(one["value"]) for one in read[4:]] == [-1 / 3, -1 / 3]
     assert [one["low"] for one in read] == ["", "", "0.125", "0.125", "", ""]
-    assert "metric" not in next(Sheet(sheet().columns[:1], (Row(("a",)),)).records())
+    assert "metric" not in next(Table(table().columns[:1], (Row(("a",)),)).records())
 
 
 def test_paper_forms_mark_the_best_value_and_the_significant_one() -> None:
-    markdown, latex = (sheets_text([sheet()], form) for form in ("markdown", "latex"))
+    markdown, latex = (tables_text([table()], form) for form in ("markdown", "latex"))
     row = next(line for line in markdown.splitlines() if "b\\_c" in line)
     assert row.endswith(r"| **0.2500**\* \[.125-.500\] | 0.2500 \[.125-.500\] |")
     assert row.startswith(r"| \<b\>a \& b\_c\|")
@@ -75,16 +75,16 @@ def test_paper_forms_mark_the_best_value_and_the_significant_one() -> None:
 
 
 def test_tables_of_one_group_show_all_but_details() -> None:
-    latex = sheets_text([sheet(1)], "latex")
+    latex = tables_text([table(1)], "latex")
     assert r" & \multicolumn{1}{c}{AP @ \textless{}1\textgreater{}} \\" in latex
-    assert "**AP @ \\<1\\>**" in sheets_text([sheet(1)], "markdown")
-    apart = sheets_text([sheet(2, together=False)], "markdown")
+    assert "**AP @ \\<1\\>**" in tables_text([table(1)], "markdown")
+    apart = tables_text([table(2, together=False)], "markdown")
     assert apart.count("| other |") == 2
     assert apart.count("a note") == 1
 
 
 def test_html_is_an_escaped_fragment() -> None:
-    html = sheets_text([sheet()], "html")
+    html = tables_text([table()], "html")
     assert "&lt;b&gt;a &amp; b_c|&quot;d&quot;&lt;/b&gt;" in html
     assert "<b>" not in html
     assert "script" not in html
@@ -94,8 +94,8 @@ def test_html_is_an_escaped_fragment() -> None:
 
 @pytest.mark.parametrize("width", [24, 30, 40, 60, 200])
 def test_terminals_get_tables_that_fit_with_whole_numbers(width: int) -> None:
-    whole = sheet(name="/very/long/folder/" + "x" * 60 + "/scores.txt")
-    tables, notes = sheet_tables(whole, width, fitting=True)
+    whole = table(name="/very/long/folder/" + "x" * 60 + "/scores.txt")
+    tables, notes = table_drawings(whole, width, fitting=True)
     lines = [line for table in tables for line in drawn(table)]
     assert max(map(cells_of, lines)) <= width
     text = "\n".join(lines)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from rerank.core.tables.sheet import (
+from rerank.core.tables.table import (
     DETAIL,
     RECORD,
     USUAL,
@@ -14,7 +14,7 @@ from rerank.core.tables.sheet import (
     Group,
     Row,
     Scalar,
-    Sheet,
+    Table,
     gap_text,
     interval_text,
     lists_text,
@@ -24,7 +24,7 @@ from rerank.core.tables.sheet import (
     signed_text,
     value_text,
 )
-from rerank.core.tables.text import WIDTH, Drawing, Part, beside, block, sheet_tables
+from rerank.core.tables.text import WIDTH, Drawing, Part, beside, block, table_drawings
 from rerank.core.text import count
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.results import FIRST_BEST, MetricResults, Results
@@ -116,7 +116,7 @@ def _rows(results: Results, cells: Sequence[Sequence[Any]], dim: int, *, starred
 # Systems by row, as ``rerank eval`` prints them.
 
 
-def system_sheet(results: Results) -> Sheet:
+def system_table(results: Results) -> Table:
     """Return references and systems by row, the columns of each metric in a group."""
     columns = [Column("", ("system",), partial(_marked, baseline=results.against), left=True)]
     cells: list[Sequence[Any]] = [[*map(spelled, REFERENCES), *results.runs]]
@@ -125,7 +125,7 @@ def system_sheet(results: Results) -> Sheet:
         columns += of_metric
         cells += of_metric.values()
     rows = _rows(results, cells, len(REFERENCES))
-    return Sheet(tuple(columns), tuple(rows), notes=tuple(_notes(results)), signatures=signatures(results))
+    return Table(tuple(columns), tuple(rows), notes=tuple(_notes(results)), signatures=signatures(results))
 
 
 def _marked(name: str, baseline: str | None) -> str:
@@ -185,13 +185,13 @@ def _notes(results: Results) -> list[str]:
 # Pairs of systems, as ``rerank compare`` prints them.
 
 
-def comparison_sheet(results: Results) -> Sheet:
+def comparison_table(results: Results) -> Table:
     """Return pairs by row, the values and tests of each metric in a group."""
     of_interval = f"{_percent(results)} percentile interval of {_resamples(results)}"
     notes = (_size(results), f"interval of A - B: {of_interval}")
     metrics = list(results.metrics.values())
     groups = {metric.name: Group(metric.name, metric.typed) for metric in metrics}
-    return pair_sheet(metrics, groups, notes, signatures(results))
+    return pair_table(metrics, groups, notes, signatures(results))
 
 
 def detectable_note(level: float) -> str:
@@ -200,12 +200,12 @@ def detectable_note(level: float) -> str:
     return f"detectable: smallest difference that {tests} find in {POWER:.0%} of samples"
 
 
-def pair_sheet(
+def pair_table(
     metrics: Sequence[MetricResults],
     groups: Mapping[str, Group],
     notes: tuple[str, ...] = (),
     signatures: tuple[str, ...] = (),
-) -> Sheet:
+) -> Table:
     """Return the tests of the same pairs by several metrics, whose headings are ``groups``."""
     pairs = metrics[0].pairs
     columns = [Column("A", ("a",), left=True), Column("B", ("b",), left=True)]
@@ -220,7 +220,7 @@ def pair_sheet(
     )
     of_holm = f"p Holm: p bootstrap corrected for {count(len(pairs), 'pair')}; * p < {SIGNIFICANT}"
     notes = (*notes, "p: two-sided", of_holm)
-    return Sheet(tuple(columns), rows, notes=notes, signatures=signatures, together=False)
+    return Table(tuple(columns), rows, notes=notes, signatures=signatures, together=False)
 
 
 def _pair_columns(group: Group, metric: MetricResults) -> dict[Column, Sequence[Any]]:
@@ -262,17 +262,17 @@ def heading(results: Results) -> str:
     return f"{text}; {count(unjudged, 'list')} without a judged item left out" if unjudged else text
 
 
-def fold_sheets(results: Results, *, tests: bool) -> list[Sheet]:
+def fold_tables(results: Results, *, tests: bool) -> list[Table]:
     """Return values by system and metric at each fraction, and ``tests`` of two systems in further tables."""
     metrics = list(results.metrics.values())
     others = [one for one in results.fractions if one != results.fraction]
-    sheets = [_value_sheet(results, metrics, fraction) for fraction in [results.fraction, *others]]
+    tables = [_value_table(results, metrics, fraction) for fraction in [results.fraction, *others]]
     if tests and any(metric.pairs for metric in metrics):
-        sheets.append(pair_sheet(metrics, {metric.name: group_of(metric) for metric in metrics}))
-    return sheets
+        tables.append(pair_table(metrics, {metric.name: group_of(metric) for metric in metrics}))
+    return tables
 
 
-def _value_sheet(results: Results, metrics: Sequence[MetricResults], fraction: int) -> Sheet:
+def _value_table(results: Results, metrics: Sequence[MetricResults], fraction: int) -> Table:
     """References and systems with their values and intervals at a fraction of the training lists."""
     references = [name for name in REFERENCES if name in metrics[0].references]
     columns = [Column("", ("row",), left=True)]
@@ -290,7 +290,7 @@ def _value_sheet(results: Results, metrics: Sequence[MetricResults], fraction: i
         )
         cells.append([*[""] * len(references), *(None if row is None else row.ci for row in rows)])
     at = f"{fraction} % of the training lists" if len(results.fractions) > 1 else ""
-    return Sheet(
+    return Table(
         tuple(columns),
         tuple(_rows(results, cells, len(references), starred=fraction == results.fraction)),
         title=". ".join(filter(None, [heading(results), at])),
@@ -312,7 +312,7 @@ def fold_parts(results: Results) -> list[Part]:
     for metric in metrics:
         out += [_details(results, metric, references), ""]
         if results.all_pairs and metric.pairs:
-            out += [*sheet_tables(pair_sheet([metric], {metric.name: group_of(metric)}), WIDTH)[0], ""]
+            out += [*table_drawings(pair_table([metric], {metric.name: group_of(metric)}), WIDTH)[0], ""]
         if len(results.fractions) > 1:
             out += [f"{metric.typed} by share of the training lists", _by_fraction(results, metric), ""]
     notes = (f"note: {text}" for text in results.remarks())

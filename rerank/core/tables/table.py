@@ -1,6 +1,6 @@
-"""Tables of raw values with their formats: each output form of a table is made from one ``Sheet``.
+"""Tables of raw values with their formats: every output form is made from one ``Table``.
 
-``text`` draws sheets for terminals and pipes; ``markdown``, ``latex``, ``delimited`` and ``html`` write them.
+``text`` draws tables for terminals and pipes; ``markdown``, ``latex``, ``delimited`` and ``html`` write them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a sheet.
+    """A column of a table.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a sheet.
+    """A row of a table.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table of raw values.
 
     Attributes
@@ -141,8 +141,8 @@ class Sheet:
         """Return the groups in their order."""
         return list(dict.fromkeys(column.group for column in self.columns if column.group is not None))
 
-    def split(self) -> list[Sheet]:
-        """Return the tables that people see: the sheet, or one for each group, below the group's title."""
+    def split(self) -> list[Table]:
+        """Return the tables that people see: the table, or one for each group, below the group's title."""
         groups = self.groups()
         if self.together or len(groups) < 2:
             return [self]
@@ -226,13 +226,13 @@ def _parts(keys: tuple[str, ...], value: Any) -> dict[str, Scalar]:
     return {key: None if part == "" or part != part else part for key, part in zip(keys, parts, strict=True)}
 
 
-def facts_sheet(rows: Sequence[tuple[str, str]], title: str = "", heads: tuple[str, str] = ("", "")) -> Sheet:
+def facts_table(rows: Sequence[tuple[str, str]], title: str = "", heads: tuple[str, str] = ("", "")) -> Table:
     """Return names and texts as a table; a row without a name continues the one before."""
     columns = (Column(heads[0], ("name",), left=True), Column(heads[1], ("value",), left=True))
-    return Sheet(columns, tuple(Row(row) for row in rows), title)
+    return Table(columns, tuple(Row(row) for row in rows), title)
 
 
-def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Sequence[str] = ()) -> Sheet:
+def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Sequence[str] = ()) -> Table:
     """Return records of the same keys as a table; columns of texts are to the left."""
     keys = list(records[0]) if records else []
     columns = []
@@ -240,7 +240,7 @@ def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Seque
         of_words = all(isinstance(record[key], str) for record in records)
         columns.append(Column(key, (key,), plain if of_words else _six_figures, left=of_words))
     rows = tuple(Row(tuple(record[key] for key in keys)) for record in records)
-    return Sheet(tuple(columns), rows, title=title, notes=tuple(notes))
+    return Table(tuple(columns), rows, title=title, notes=tuple(notes))
 
 
 def _six_figures(value: Any) -> str:

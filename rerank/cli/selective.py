@@ -1,0 +1,86 @@
+"""``rerank selective``: a system used only on the lists on which it can be trusted."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from rerank.cli.frame import CHOICE, OUTPUTS, Printed, Verb, verb, write
+from rerank.core.errors import ConfigError
+from rerank.core.settings import setting
+
+
+class UseSelectively(Printed, Verb):
+    """Options of ``rerank selective``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ()
+
+    data: str = setting(..., "judged lists, or judgements (qrels)", argument=True, metavar="DATA")
+    scores: str = setting(
+        ..., "the system: a score file, a run, DATA:FEATURE, as of eval", argument=True, metavar="SYSTEM"
+    )
+    dev: str | None = setting(
+        None, "judged lists to choose by; without them other folds of DATA", metavar="FILE", group=CHOICE
+    )
+    dev_scores: str | None = setting(None, "the system's scores of them", metavar="FILE", group=CHOICE)
+    folds: int | None = setting(None, "without --dev [5]", metavar="K", group=CHOICE)
+    rule: tuple[str, ...] = setting(
+        (),
+        "how lists are ordered: margin, gap, entropy, baseline-gap, logistic; repeatable, the first gives "
+        "scores and probabilities [all]",
+        metavar="NAME",
+        group=CHOICE,
+    )
+    alpha: float | None = setting(
+        None,
+        "keep the expected loss at most here, in place of the best value; and report sets of items that "
+        "hold a right one with probability 1 - alpha",
+        metavar="ALPHA",
+        group=CHOICE,
+    )
+    loss: Literal["worse", "drop"] = setting(
+        "worse", "with --alpha: lists that get worse, or by how much a metric from 0 to 1 drops", group=CHOICE
+    )
+    calibration: Literal["platt", "isotonic"] = setting("platt", "of probabilities", group=CHOICE)
+    out: str | None = setting(
+        None, "write the scores by the first rule", flags=("--out", "-o"), metavar="FILE", group=OUTPUTS
+    )
+    per_list: str | None = setting(
+        None,
+        "write for each list what is used, P(better) and P(right) (TSV)",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+    curve: str | None = setting(
+        None, "write the metric over coverage, by rule (TSV)", metavar="FILE", group=OUTPUTS
+    )
+
+
+@verb(UseSelectively)
+def selective(given: UseSelectively) -> None:
+    """Use a system only on the lists on which it can be trusted, and the baseline elsewhere.
+
+    \b
+    rerank selective test.txt scores.txt --metric AP
+    rerank selective test.txt scores.txt --metric AP --dev dev.txt --dev-scores dev-scores.txt --alpha .1
+    """
+    from rerank.extensions.selection.confidence import RULES
+    from rerank.extensions.selection.selective import selective as select
+
+    judging = dict(given.judging)
+    metrics = judging.pop("metrics", ())
+    if len(metrics) != 1:
+        raise ConfigError(f"found {len(metrics)} metrics, expected one to choose by (--metric)")
+    if (given.dev is None) != (given.dev_scores is None):
+        raise ConfigError("--dev and --dev-scores: give both or none")
+    if given.dev is not None and given.folds is not None:
+        raise ConfigError("--folds: not used with --dev, whose lists are chosen by")
+    found = select(
+        metric=metrics[0],
+        dev=None if given.dev is None else (given.dev, given.dev_scores),
+        folds=given.folds or 5,
+        rules=given.rule or tuple(RULES),
+        **given.others("dev", "dev_scores", "folds", "rule", "as_"),
+        **judging,
+    )
+    write(given.as_, found.lines, found.as_json, found.tables)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,7 +169,9 @@ def fuse_files(
     _check_judged(kind, qrels is not None or train is not None)
     reading = (reading or Reading()).with_settings(merge=tuple(runs[1:]), missing="nan")
     names = [path if path not in runs[:k] else f"{path} ({k + 1})" for k, path in enumerate(runs)]
-    lists = _checked(replace(read_lists(runs[0], reading), feature_names=names))
+    with _lacking_allowed():
+        lists = read_lists(runs[0], reading)
+    lists = _checked(replace(lists, feature_names=names))
     training = None if train is None else with_qrels(lists, train)
     if qrels is not None:
         lists = with_qrels(lists, qrels)
@@ -259,10 +262,18 @@ def _judged(lists: CandidateLists, method: str, scores: Floats, metrics: Sequenc
     systems = {name: lists.input_order(Runs(lists).values[:, j]) for j, name in enumerate(names)}
     own = f"{method} (fused)" if method in names else method
     systems[own] = lists.input_order(scores)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "(?s).*not returned by this system", DataNote)
+    with _lacking_allowed():
         found: Judged = evaluate(lists, systems, metrics or None, missing="nan")
     return found
+
+
+@contextmanager
+def _lacking_allowed() -> Iterator[None]:
+    """Do not report documents that some runs lack: fusion is about them."""
+    with warnings.catch_warnings():
+        for text in ("documents runs lack", "not returned by this system"):
+            warnings.filterwarnings("ignore", f"(?s).*{text}", DataNote)
+        yield
 
 
 def _checked(lists: CandidateLists) -> CandidateLists:
@@ -289,7 +300,8 @@ def _merged_mappings(runs: Any) -> CandidateLists:
     if len(named) < 2:
         raise ConfigError(f"found {count(len(named), 'run')}, expected two or more")
     parts = [_run_of(str(name), run) for name, run in named.items()]
-    return _checked(replace(merged(parts, ReadOptions(missing="nan")), source="runs"))
+    with _lacking_allowed():
+        return _checked(merged(parts, ReadOptions(missing="nan")))
 
 
 def _run_of(name: str, nested: Any) -> Run:

@@ -220,6 +220,8 @@ def _scores(
 ) -> tuple[Floats, str]:
     """The fused scores (n_items) of lists, and how the method was fitted."""
     settings = settings | {"missing": "nan"} | ({"metric": metric} if kind.needs_judge else {})
+    if kind.needs_labels:
+        settings = {"unjudged": "negative"} | settings  # as metrics take them
     _check_judged(kind, training is not None or lists.labels is not None)
     if not kind.needs_labels:
         if training is not None:

@@ -198,11 +198,11 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
     "step": {
         'base_scale': ('rerank.training.steps.base_scale', (), ()),
         'keep_margin': ('rerank.training.steps.keep_margin', (), ()),
-        'missing': ('rerank.training.steps.missing', (), ()),
-        'quantise': ('rerank.training.steps.quantise', (), ()),
-        'scaling': ('rerank.training.steps.scaling', (), ()),
+        'missing': ('rerank.training.steps.features', (), ()),
+        'quantise': ('rerank.training.steps.labels', (), ()),
+        'scaling': ('rerank.training.steps.features', (), ()),
         'tune_base': ('rerank.training.steps.tune_base', (), ()),
-        'unjudged': ('rerank.training.steps.unjudged', (), ()),
+        'unjudged': ('rerank.training.steps.labels', (), ()),
     },
     "scaling": {
         'auto': ('rerank.data.scaling', (), ()),

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Index, Mask
+from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
 from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
 from rerank.learners.deterministic import list_blocks
 from rerank.learners.initial import initial_weights
-from rerank.learners.minimise import Minimum, Objective, Penalty, minimise
-from rerank.learners.penalised import Convex, Penalised
-from rerank.learners.regularization_path import (
-    Strength,
-    check_strength,
-    linear_minimum,
-    path,
-    require_dev,
-    watched,
-)
+from rerank.learners.penalised import Convex, ConvexLearner, Fits, Fitted, Penalised
+from rerank.learners.regularization_path import Strength, require_dev, watched
 from rerank.learners.rounds import Rounds
-from rerank.models.base import Model
 from rerank.models.training import DataRecord
 from rerank.native.learners._loglinear import ListBlock, log_loss
 
@@ -145,7 +135,7 @@ _BATCHES = 10
 
 
 @LEARNERS.register("loglinear")
-class LogLinear(Learner):
+class LogLinear(ConvexLearner):
     """Log-linear model of the choice in each list, with a Gaussian or an l1 prior.
 
     P(x) of an item is exp(w·x) divided by the sum of that over the judged items of its list. The sum over
@@ -174,9 +164,9 @@ class LogLinear(Learner):
     name = "loglinear"
     summary = "log-linear model of the best item of each list, with a Gaussian or an l1 prior"
     source = "Collins & Koo 2005; Riezler & Vasserman 2004"
-    default_scaling = "zscore"
-    accepts_list_weights = True
     accepts_initial = True
+    strength_key = "prior"
+    strengths = PRIORS
 
     penalty: Literal["gaussian", "l1"] = setting(
         "gaussian", "penalty: squares of the weights (l2), or their magnitudes (l1)"
@@ -209,7 +199,7 @@ class LogLinear(Learner):
     iterations: int = setting(5000, "maximum number of L-BFGS steps per minimum", ge=1)
 
     def check_values(self) -> None:
-        check_strength("prior", self.prior)
+        super().check_values()
         if self.batches not in (None, "dev") and not int(self.batches) >= 1:
             raise ConfigError(f"batches: found {self.batches}, expected 1 or more or dev")
         if self.sharpness is not None and self.targets != "soft":
@@ -223,28 +213,50 @@ class LogLinear(Learner):
     def chooses_on_dev(self) -> bool:
         return "dev" in (self.prior, self.batches)
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        if self.chooses_on_dev:
-            require_dev(self.name, "prior" if self.prior == "dev" else "batches", inputs)
+    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        if self.batches == "dev":
+            require_dev(self.name, "batches", inputs)
         chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
-        fits = _Fits(self, LogLoss(lists.features, chosen), start, lists)
-        watch = Rounds(lists, inputs, "best" if self.chooses_on_dev else "last")
-        if self.prior == "dev":
-            found = watched(path(PRIORS, fits.from_before), watch, on_dev=True)
-        elif self.batch is not None:
-            most = None if self.batches == "dev" else self.batches or _BATCHES
-            steps = fits.batches(float(self.prior), self.batch, most)
-            found = watched(steps, watch, strictly=True, on_dev=most is None)
-        else:
-            found = fits.minimum(float(self.prior))
-        fits.report(found)
-        loss = found.minimum.point.loss / float(chosen.weight.sum())
-        facts = {"iterations": fits.iterations, "loss": loss, "init": init, "prior": found.prior}
-        model = linear_minimum(lists, inputs, found.weights, watch, **facts)
-        model.initial = start
-        model.training.data = DataRecord(pairs=None, lists_without_pair=lists.n_lists - len(chosen.weight))
-        return model
+        loss = LogLoss(lists.features, chosen)
+        return Convex(
+            loss=(lambda u: loss(start + u)) if start.any() else loss,
+            l1=self.penalty == "l1",
+            origin=start,
+            init=init,
+            weight=float(chosen.weight.sum()),
+            data=DataRecord(pairs=None, lists_without_pair=lists.n_lists - len(chosen.weight)),
+        )
+
+    def _found(self, fits: Fits, watch: Rounds) -> Fitted:
+        if self.batch is None:
+            return super()._found(fits, watch)
+        most = None if self.batches == "dev" else self.batches or _BATCHES
+        steps = self._in_batches(fits, float(self.prior), self.batch, most)
+        return watched(steps, watch, strictly=True, on_dev=most is None)
+
+    def _in_batches(self, fits: Fits, prior: float, size: int, most: int | None) -> Iterator[Fitted]:
+        """Yield the minimum over ``size`` features, twice as many and so on, those with the steepest slope.
+
+        Features whose slope the l1 penalty outweighs are left out: their weights would stay 0.
+        """
+        assert isinstance(fits.problem, Convex)
+        u, found = np.zeros(fits.n_features), None
+        free = np.zeros(len(u), dtype=bool)
+        least = prior if self.penalty == "l1" else 0.0
+        for done in itertools.count():
+            slope = np.where(free, 0.0, np.abs(fits.problem.loss(u)[1]))
+            new = np.argsort(-slope, kind="stable")[:size]
+            new = new[slope[new] > least]
+            if done == most or (done and not len(new)):
+                return
+            free[new] = True
+            found = fits.minimum(prior, found, free.copy())
+            yield found
+            u = found.minimum.w
+
+    def _why_nothing(self, found: Fitted) -> str:
+        return f"prior {found.strength:g} outweighs every feature"
 
     def _sharpness(self, lists: CandidateLists) -> float:
         if self.sharpness is not None or self.targets != "soft":
@@ -252,86 +264,6 @@ class LogLinear(Learner):
         assert lists.labels is not None  # needs_labels
         width = float(np.nanmax(lists.labels) / 2.0 - np.nanmin(lists.labels) / 2.0)  # halves do not overflow
         return min(_SHARPNESS / 2.0 / width, _SHARPEST) if width > 0 else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """Weights (n_features), the strength of their prior, how they were found and the steps that it took."""
-
-    weights: Floats
-    prior: float
-    minimum: Minimum
-
-    def row(self) -> dict[str, float]:
-        """What the curve has of it."""
-        minimum = self.minimum
-        return {
-            "prior": self.prior,
-            "nonzero": int(np.count_nonzero(self.weights)),
-            "iterations": minimum.iterations,
-            "loss": minimum.point.loss,
-            "objective": minimum.point.total,
-        }
-
-
-class _Fits:
-    """Minima of one loss under several strengths or over several sets of features."""
-
-    def __init__(self, learner: LogLinear, loss: LogLoss, start: Floats, lists: CandidateLists) -> None:
-        self.learner = learner
-        self.start = start
-        self.source = lists.source
-        self.iterations = 0
-        self._loss = (lambda u: loss(start + u)) if start.any() else loss
-
-    def minimum(self, prior: float, u: Floats | None = None, free: Mask | None = None) -> _Fitted:
-        """Return the minimum over the features that are ``free``, searched from w0 + ``u`` (n_features).
-
-        Raises FitError if the loss overflows.
-        """
-        learner = self.learner
-        objective = Objective(self._loss, Penalty(prior, learner.penalty == "l1"), free)
-        u = np.zeros(len(self.start)) if u is None else u
-        try:
-            found = minimise(objective, u, learner.tolerance, learner.iterations)
-        except OverflowError:
-            raise FitError(f"{self.source}: the loss overflows; scale the features (--scaling)") from None
-        self.iterations += found.iterations
-        return _Fitted(self.start + found.point.u, prior, found)
-
-    def from_before(self, prior: float, before: _Fitted | None) -> _Fitted:
-        """Return the minimum, searched from the one under another strength."""
-        return self.minimum(prior, None if before is None else before.minimum.point.u)
-
-    def batches(self, prior: float, size: int, most: int | None) -> Iterator[_Fitted]:
-        """Yield the minimum over ``size`` features, twice as many and so on, those with the steepest slope.
-
-        Features whose slope the l1 penalty outweighs are left out: their weights would stay 0.
-        """
-        u = np.zeros(len(self.start))
-        free = np.zeros(len(u), dtype=bool)
-        least = prior if self.learner.penalty == "l1" else 0.0
-        for done in itertools.count():
-            slope = np.where(free, 0.0, np.abs(self._loss(u)[1]))
-            new = np.argsort(-slope, kind="stable")[:size]
-            new = new[slope[new] > least]
-            if done == most or (done and not len(new)):
-                return
-            free[new] = True
-            found = self.minimum(prior, u, free.copy())
-            yield found
-            u = found.minimum.point.u
-
-    def report(self, found: _Fitted) -> None:
-        """Warn if nothing was learnt, or the minimum was not reached."""
-        point = found.minimum.point
-        if not point.u.any():
-            text = f"{self.source}: loglinear learnt nothing, prior {found.prior:g} outweighs every feature"
-            warnings.warn(text, DataNote, stacklevel=4)
-        elif not found.minimum.converged:
-            steps, share = found.minimum.iterations, point.gap / point.total
-            text = f"{self.source}: loglinear stopped after {steps} iterations, up to {share:.2%} of the loss"
-            warnings.warn(f"{text} above the minimum", DataNote, stacklevel=4)
 
 
 @LEARNERS.register("listnet")
@@ -356,8 +288,8 @@ class ListNet(Penalised):
 
     sharpness: float = setting(1.0, "the targets are proportional to exp(sharpness * label)", gt=0)
 
-    def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
+    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
         chosen = target_lists(lists, "soft", self.sharpness, inputs.list_weights)
         n = len(chosen.weight)
         data = DataRecord(judged=len(chosen.items), lists_without_pair=lists.n_lists - n)
-        return Convex(LogLoss(lists.features, chosen), float(chosen.weight.sum()), data)
+        return Convex(loss=LogLoss(lists.features, chosen), weight=float(chosen.weight.sum()), data=data)

@@ -71,11 +71,9 @@ class MetaLearner(Learner):
 
     def _parts(self, base: Base) -> dict[str, Any]:
         """The name and the settings of a base learner."""
-        return {"name": base} if isinstance(base, str) else {"name": self._default_base(), **base}
-
-    @classmethod
-    def _default_base(cls) -> str:
-        return str(cls.settings[_BASE].default)
+        return (
+            {"name": base} if isinstance(base, str) else {"name": str(self.settings[_BASE].default), **base}
+        )
 
 
 def needs_dev(base: Learner) -> str:

@@ -62,12 +62,29 @@ class Point:
     slope: Floats
     gap: float
 
+    def as_minimum(self, iterations: int, *, converged: bool) -> Minimum:
+        """Return the point as what was found after ``iterations`` steps."""
+        return Minimum(self.u, self.loss, self.total, self.gap, iterations, converged)
+
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """The last point, the steps to it, and whether its gap is small enough."""
+    """What was found.
 
-    point: Point
+    Attributes
+    ----------
+    w
+        float64 (n_features).
+    loss, objective, gap
+        The loss alone, the objective, and a bound of its distance from the minimum.
+    iterations, converged
+        Steps, and whether the gap is small enough.
+    """
+
+    w: Floats
+    loss: float
+    objective: float
+    gap: float
     iterations: int
     converged: bool
 
@@ -170,7 +187,7 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
         if here.gap <= tolerance * here.total or (
             settled and totals[0] - here.total <= 0.1 * tolerance * here.total
         ):
-            return Minimum(here, done, True)
+            return here.as_minimum(done, converged=True)
         if done == iterations:
             break
         there = step(objective, here, history.direction(here.slope))
@@ -178,11 +195,11 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
             history = _History()
             there = step(objective, here, history.direction(here.slope))
         if there is None:  # rounding hides any lower point
-            return Minimum(here, done, objective.penalty.l1)
+            return here.as_minimum(done, converged=objective.penalty.l1)
         changes = (there.gradient - here.gradient) if objective.penalty.l1 else (there.slope - here.slope)
         history.add(there.u - here.u, changes)
         here = there
-    return Minimum(here, iterations, False)
+    return here.as_minimum(iterations, converged=False)
 
 
 def _falls(there: Point, here: Point, promised: float) -> bool:

@@ -19,6 +19,7 @@ from rerank.core.workers.parallel import each
 from rerank.data.matrix import Features
 from rerank.data.pairs import Pairs
 from rerank.learners.deterministic import deterministic_dot, list_blocks
+from rerank.learners.minimise import Minimum
 from rerank.native.learners import _ranksvm
 
 EXPLICIT = 512  # with at most so many features, the curvature is a matrix
@@ -267,28 +268,6 @@ _FLATTER = 0.1  # the slope after a step, relative to the one before it
 _ROUNDING = 1e-14
 _HIDDEN = 1e-3  # of the value: what rounding may hide of its fall
 _TRIALS = 100  # of a step's length
-
-
-@dataclass(frozen=True, eq=False)
-class Minimum:
-    """What was found.
-
-    Attributes
-    ----------
-    w
-        float64 (n_features).
-    loss, objective, gap
-        The weighted loss of the pairs, the objective, and a bound of its distance from the minimum.
-    iterations, converged
-        Steps, and whether the gap is small enough.
-    """
-
-    w: Floats
-    loss: float
-    objective: float
-    gap: float
-    iterations: int
-    converged: bool
 
 
 def minimise(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of, visit_orders
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel, VotedModel, Votes
-from rerank.models.training import DataRecord, RoundsRecord
+from rerank.models.training import DataRecord
 from rerank.native.data._matrix import Difference, Sum
 from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights
@@ -237,7 +236,24 @@ class Perceptron(Learner):
         if init != "zero":
             check_start(lists, start)
         state = _State(self, lists, pairs, factors, start)
-        model, rounds = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
+        ballots = state.ballots
+        orders = visit_orders(pairs.n_lists, self.epochs, self.shuffle, self.seed)
+        for visits in watch.each(orders, self.epochs, state, unit="epoch"):
+            updates = violated = 0
+            for some in [visits] if ballots is None else visits.reshape(-1, 1):
+                updated, here = state.visit(some)
+                if updated and not np.isfinite(state.w).all():
+                    raise FitError(f"{lists.source}: the weights overflow; scale the features (--scaling)")
+                if ballots is not None:
+                    ballots.visit(state.w, updated > 0)
+                updates += updated
+                violated += here
+            watch.record(state.reached(), state.scores, updates=updates, violated=violated)
+            if updates == 0:
+                break
+        reached, rounds = watch.kept(state.reached(), converged=watch.settled)
+        names = lists.names()
+        model = LinearModel(names, reached) if ballots is None else ballots.model(names, reached)
         model.curve = watch.curve
         model.training.rounds = rounds
         if init != "zero":
@@ -248,47 +264,19 @@ class Perceptron(Learner):
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         return model
 
-    def _orders(self, n_lists: int) -> Iterator[Index]:
-        return visit_orders(n_lists, self.epochs, self.shuffle, self.seed)
-
-    def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
-        """The last weights, or their mean."""
-        for visits in watch.each(self._orders(state.n_lists), self.epochs, state, unit="epoch"):
-            updates, violated = state.run(visits)
-            watch.record(state.reached(), linear_scores, updates=updates, violated=violated)
-            if updates == 0:
-                break
-        weights, rounds = watch.kept(state.reached(), converged=watch.settled)
-        return LinearModel(lists.names(), weights), rounds
-
-    def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
-        """All weights, each with the number of visits that it survived."""
-        ballots = Ballots(state.w)
-        voting = _Voting(state, ballots)
-        for visits in watch.each(self._orders(state.n_lists), self.epochs, voting, unit="epoch"):
-            updates = violated = 0
-            for v in range(len(visits)):
-                updated, here = state.run(visits[v : v + 1])
-                ballots.visit(state.w, updated > 0)
-                updates += updated
-                violated += here
-            watch.record(ballots.snapshot(), ballots.score, updates=updates, violated=violated)
-            if updates == 0:
-                break
-        snapshot, rounds = watch.kept(ballots.snapshot(), converged=watch.settled)
-        return ballots.model(lists.names(), snapshot), rounds
-
 
 class _State:
-    """The state of training: weights with their mean, separating dimensions, scratch."""
+    """The state of training: weights with their mean or their votes, separating dimensions, scratch.
+
+    ``visit`` is a kernel: it visits lists and returns the number of those with an update, and of violated
+    pairs.
+    """
 
     def __init__(
         self, learner: Perceptron, lists: CandidateLists, pairs: Pairs, factors: Floats, start: Floats
     ) -> None:
         self.learner = learner
-        self.factors = factors
         self.source = lists.source
-        self.n_lists = pairs.n_lists
         top = learner.rivals == "top"
         once = learner.algorithm == 2 or top  # otherwise weights move within a list
         self.matrix, rows, most = list_rows(lists.features, pairs, learner.epochs if once else 0)
@@ -303,8 +291,17 @@ class _State:
         if top:
             self.pairs.only_top(learner.target == "highest", learner.plain)
         self.weights = Weights(start.copy(), most)
+        self.ballots = Ballots(start) if learner.average == "voted" else None
         self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
-        self.total = Sum(self.matrix, pairs.offsets, rows) if once else None
+        fixed = self.matrix, self.pairs, self.dimension
+        moved: dict[str, Any] = {"factors": factors, "weights": self.weights}
+        self.visit: Callable[[Index], tuple[int, int]] = (
+            functools.partial(
+                _perceptron.batch_round, *fixed, **moved, total=Sum(self.matrix, pairs.offsets, rows)
+            )
+            if once
+            else functools.partial(_perceptron.online_round, *fixed, **moved)
+        )
 
     def _unit(self, pairs: Pairs) -> float:
         """The unit of tau_scale=norm: how far a mean update moves a mean margin, in units of g.
@@ -319,54 +316,32 @@ class _State:
             raise FitError(f"{self.source}: tau_scale=norm: the differences of the pairs {found}")
         return unit
 
-    def run(self, visits: Index) -> tuple[int, int]:
-        """Visit lists; return the number of lists with an update, and of violated pairs.
-
-        Raises FitError if the weights overflow.
-        """
-        given = (self.matrix, self.pairs, self.dimension, visits, self.factors, self.weights)
-        done: tuple[int, int]
-        if self.total is None:
-            done = _perceptron.online_round(*given)
-        else:
-            done = _perceptron.batch_round(*given, self.total)
-        if done[0] and not np.isfinite(self.w).all():
-            raise FitError(f"{self.source}: the weights overflow; scale the features (--scaling)")
-        return done
-
     @property
     def w(self) -> Floats:
         """The weights now (n_features)."""
         values: Floats = self.weights.values
         return values
 
-    def reached(self) -> Floats:
-        """Return the weights now, or with average=average their mean over all visits so far."""
-        now: Floats = self.weights.mean() if self.learner.average == "average" else self.w.copy()
-        return now
+    def reached(self) -> Any:
+        """Return the weights now, their mean over all visits so far, or the snapshot of the votes."""
+        if self.ballots is not None:
+            return self.ballots.snapshot()
+        return self.weights.mean() if self.learner.average == "average" else self.w.copy()
+
+    @property
+    def scores(self) -> Callable[[Any, CandidateLists], Floats]:
+        """What returns the scores of lists by what was ``reached``."""
+        return linear_scores if self.ballots is None else self.ballots.score
 
     def state(self) -> State:
         """Return what later rounds depend on."""
-        return {"weights": state_of(self.weights), "own": self.dimension.own.copy()}
+        own = {"weights": state_of(self.weights), "own": self.dimension.own.copy()}
+        return own if self.ballots is None else {"now": own, "ballots": self.ballots.state()}
 
     def restore(self, state: State) -> None:
         """Go to a state."""
+        if self.ballots is not None:
+            self.ballots.restore(state["ballots"])
+            state = state["now"]
         restore(self.weights, state["weights"])
         copy_into(self.dimension.own, state["own"])
-
-
-@dataclass
-class _Voting:
-    """What changes in the rounds of a voted perceptron."""
-
-    now: _State
-    ballots: Ballots
-
-    def state(self) -> State:
-        """Return what later rounds depend on."""
-        return {"now": self.now.state(), "ballots": self.ballots.state()}
-
-    def restore(self, state: State) -> None:
-        """Go to a state."""
-        self.now.restore(state["now"])
-        self.ballots.restore(state["ballots"])

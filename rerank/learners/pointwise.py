@@ -86,7 +86,7 @@ class Ridge(Penalised):
         "one", "a constant for all items, or one for each list: only differences within lists count"
     )
 
-    def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
+    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
         items = JudgedItems.of(lists, inputs.list_weights)
         largest = float(np.abs(items.labels).max())
         unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
@@ -99,7 +99,8 @@ class Ridge(Penalised):
             )
             raise FitError(f"{lists.source}: {found}; learner ridge has nothing to learn from")
         constant = squares if self.intercept == "one" else None
-        return Convex(squares, float(items.weight.sum()), items.data, unit, constant)
+        weight = float(items.weight.sum())
+        return Convex(loss=squares, weight=weight, data=items.data, unit=unit, intercept=constant)
 
 
 class Squares(Intercept):
@@ -165,7 +166,7 @@ class Logistic(Penalised):
 
     relevant: float = setting(1.0, "items with this label or a larger one are relevant")
 
-    def _convex(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
+    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
         items = JudgedItems.of(lists, inputs.list_weights)
         right = items.labels >= self.relevant
         if right.all() or not right.any():
@@ -173,7 +174,7 @@ class Logistic(Penalised):
             text = f"{found} judged item has a label of {self.relevant:g} or more (relevant)"
             raise FitError(f"{lists.source}: {text}: there are no two classes")
         loss = ClassLoss(items, right.astype(np.float64))
-        return Convex(loss, float(items.weight.sum()), items.data, intercept=loss)
+        return Convex(loss=loss, weight=float(items.weight.sum()), data=items.data, intercept=loss)
 
 
 class ClassLoss(Intercept):

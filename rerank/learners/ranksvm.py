@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import FitError
 from rerank.core.settings import setting
-from rerank.core.text import count
-from rerank.core.types import Floats
+from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
 from rerank.learners.deterministic import deterministic_dot
-from rerank.learners.pair_loss import Minimum, PairLoss, minimise
-from rerank.learners.regularization_path import (
-    Strength,
-    check_strength,
-    linear_minimum,
-    path,
-    require_dev,
-    watched,
-)
-from rerank.learners.rounds import Rounds
-from rerank.models.base import Model
+from rerank.learners.minimise import Minimum
+from rerank.learners.pair_loss import PairLoss, minimise
+from rerank.learners.penalised import ConvexLearner, Problem
+from rerank.learners.regularization_path import Strength
 from rerank.models.training import DataRecord
 
 PairChoice = Literal["all", "neighbours"]
@@ -82,7 +73,7 @@ _ROUGH = 1e-2  # tolerance of a minimum that is only a start
 
 
 @LEARNERS.register("ranksvm")
-class RankSVM(Learner):
+class RankSVM(ConvexLearner):
     """Linear ranking SVM: |w|² / 2 + C * the mean over pairs of max(0, 1 - w·(x - x'))^p is minimised.
 
     A pair is two items of one list, x with the larger label. p is 1 (loss=l1, the hinge) or 2 (loss=l2). In
@@ -107,8 +98,9 @@ class RankSVM(Learner):
     name = "ranksvm"
     summary = "ranking SVM: a large margin between the items of every pair, without storing pairs"
     source = "Joachims 2002; Chapelle & Keerthi 2010"
-    default_scaling = "zscore"
-    accepts_list_weights = True
+    strength_key = "C"
+    strengths = STRENGTHS
+    gap_of = "objective"
 
     C: Strength = setting(
         10.0,
@@ -122,110 +114,54 @@ class RankSVM(Learner):
     tolerance: float = tolerance_setting()
     iterations: int = setting(200, "maximum number of Newton steps per minimum", ge=1)
 
-    def check_values(self) -> None:
-        check_strength("C", self.C)
-
-    @property
-    def chooses_on_dev(self) -> bool:
-        return self.C == "dev"
-
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        if self.C == "dev":
-            require_dev(self.name, "C", inputs)
+    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> _PairProblem:
         pairs = make_pairs(lists, PairRelation(self.pairs))
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has two different labels")
-        weight = self._weights(lists, pairs, inputs.list_weights)
-        fits = _Fits(self, lists, pairs, weight)
-        watch = Rounds(lists, inputs, "best" if self.C == "dev" else "last")
-        if self.C == "dev":
-            found = watched(path(STRENGTHS, fits.minimum), watch, on_dev=True)
-        else:
-            found = fits.minimum(float(self.C), None)
-        fits.report(found)
-        facts = {"iterations": fits.iterations, "loss": found.minimum.loss, "C": found.strength}
-        model = linear_minimum(lists, inputs, found.weights, watch, **facts)
-        model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
-        return model
-
-    def _weights(self, lists: CandidateLists, pairs: Pairs, given: Floats | None) -> Floats:
-        """The weight of a pair of each list, float64 (pairs.n_lists), of sum 1 over all pairs."""
-        weight = checked_list_weights(given, lists)[pairs.lists]
+        weight = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
         if not weight.any():
             raise FitError(f"{lists.source}: every list with two different labels has weight 0")
         weight /= weight.max()  # sums do not overflow
         counts = pairs.counts.astype(np.float64)
-        return (
-            weight / counts / weight.sum()
-            if self.list_balance
-            else weight / deterministic_dot(weight, counts)
+        if self.list_balance:
+            weight = weight / counts / weight.sum()
+        else:
+            weight = weight / deterministic_dot(weight, counts)
+        part = part_of(pairs, weight, lists.n_features)
+        neighbours = self.pairs == "neighbours"
+        return _PairProblem(
+            loss=PairLoss(lists.features, pairs, weight, neighbours=neighbours),
+            part=None if part is None else PairLoss(lists.features, *part, neighbours=neighbours),
+            squared=self.loss == "l2",
+            data=DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped),
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """A minimum and its C."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _PairProblem(Problem):
+    """The loss of pairs, and that of a part of them, whose minimum is a start."""
 
-    strength: float
-    minimum: Minimum
+    loss: PairLoss
+    part: PairLoss | None
+    squared: bool
 
-    @property
-    def weights(self) -> Floats:
-        return self.minimum.w
-
-    def row(self) -> dict[str, float]:
-        """Return what the learning curve has of it."""
-        found = self.minimum
-        return {
-            "C": self.strength,
-            "iterations": found.iterations,
-            "loss": found.loss,
-            "objective": found.objective,
-        }
-
-
-class _Fits:
-    """Minima of the loss of the same pairs under several C."""
-
-    def __init__(self, learner: RankSVM, lists: CandidateLists, pairs: Pairs, weight: Floats) -> None:
-        self.learner = learner
-        self.lists = lists
-        self.iterations = 0
-        self._loss = self._loss_of(pairs, weight)
-        part = part_of(pairs, weight, lists.n_features)
-        self._part = None if part is None else self._loss_of(*part)
-
-    def _loss_of(self, pairs: Pairs, weight: Floats) -> PairLoss:
-        return PairLoss(self.lists.features, pairs, weight, neighbours=self.learner.pairs == "neighbours")
-
-    def minimum(self, strength: float, before: _Fitted | None) -> _Fitted:
-        """Return the minimum under C, searched from the one before, or from that of a part of the lists.
-
-        Raises FitError if a value overflows.
-        """
-        start = np.zeros(self.lists.n_features) if before is None else before.weights
-        tolerance = self.learner.tolerance
+    def minimum(self, learner: ConvexLearner, strength: float, start: Floats | None, free: Mask) -> Minimum:
+        tolerance = learner.tolerance
+        tasks = [(self.loss, tolerance)]
+        if start is None and self.part is not None:
+            tasks.insert(0, (self.part, max(tolerance, _ROUGH)))
+        w = np.zeros(len(free)) if start is None else start
         try:
-            if before is None and self._part is not None:
-                start = self._minimum(self._part, strength, start, max(tolerance, _ROUGH)).w
-            found = self._minimum(self._loss, strength, start, tolerance)
+            for loss, enough in tasks:
+                found = minimise(
+                    loss,
+                    strength,
+                    w,
+                    squared=self.squared,
+                    tolerance=enough,
+                    iterations=learner.iterations,
+                )
+                w = found.w
         except OverflowError:
-            text = f"{self.lists.source}: the loss overflows with C = {strength:g}"
-            raise FitError(f"{text}; scale the features (--scaling)") from None
-        self.iterations += found.iterations
-        return _Fitted(strength, found)
-
-    def _minimum(self, loss: PairLoss, strength: float, start: Floats, tolerance: float) -> Minimum:
-        squared, iterations = self.learner.loss == "l2", self.learner.iterations
-        return minimise(loss, strength, start, squared=squared, tolerance=tolerance, iterations=iterations)
-
-    def report(self, found: _Fitted) -> None:
-        """Warn if nothing was learnt, or the minimum was not reached."""
-        minimum, source = found.minimum, self.lists.source
-        if not minimum.converged:
-            share = minimum.gap / minimum.objective
-            text = f"{source}: ranksvm stopped after {count(minimum.iterations, 'iteration')}"
-            text += f", up to {share:.2%} of the objective above the minimum"
-            warnings.warn(text, DataNote, stacklevel=4)
-        elif not minimum.w.any():
-            warnings.warn(f"{source}: ranksvm learnt nothing, all weights are 0", DataNote, stacklevel=4)
+            raise OverflowError(f" with C = {strength:g}") from None
+        return found

@@ -10,12 +10,9 @@ import numpy as np
 from rerank.core import progress
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.types import Floats
-from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
 from rerank.learners.rounds import Rounds, linear_scores
-from rerank.models.linear import LinearModel
-from rerank.models.training import MinimumRecord
 
 Strength = float | Literal["dev"]
 _PATIENCE = 3  # steps in a row that are worse on dev
@@ -81,22 +78,6 @@ def watched(
                     break
     kept: AnyStep = watch.kept(found)[0]
     return kept
-
-
-def linear_minimum(
-    lists: CandidateLists, inputs: FitInputs, weights: Floats, watch: Rounds, **facts: Any
-) -> LinearModel:
-    """Return the linear model of a minimum, with the curve of ``watch`` and the facts of its record."""
-    model = LinearModel(lists.names(), weights)
-    model.curve = watch.curve
-    judge, dev = inputs.judge, inputs.dev
-    model.training.rounds = MinimumRecord(
-        **facts,
-        nonzero=int(np.count_nonzero(weights)),
-        train=None if judge is None else value_of(judge, model.score_aligned(lists)),
-        dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
-    )
-    return model
 
 
 def require_dev(name: str, key: str, inputs: FitInputs) -> None:

@@ -78,7 +78,8 @@ class Scatter:
         if not sums.between.any():
             found = "no feature varies between the labels of a list"
             raise FitError(f"{lists.source}: {found}; learner {name} needs one")
-        whitener = _whitener(sums.within, ridge)
+        values, vectors = np.linalg.eigh(sums.within)
+        whitener = vectors / np.sqrt(np.maximum(values, 0.0) + ridge)  # M with Mᵀ(W + ridge)M = 1
         out = np.zeros((lists.n_features, len(kept)))
         with np.errstate(over="ignore"):
             unscaled = np.ldexp(whitener / blocks.scale[kept, None], -blocks.exponent[kept, None])
@@ -113,13 +114,6 @@ def _checked(lists: CandidateLists, items: JudgedItems, name: str) -> tuple[Inde
     else:
         return columns, labels
     raise FitError(f"{lists.source}: {fault}")
-
-
-def _whitener(within: Floats, ridge: float) -> Floats:
-    """M with Mᵀ(W + ridge)M = 1, for W of features whose scatter within lists is 1."""
-    values, vectors = np.linalg.eigh(within)
-    whitener: Floats = vectors / np.sqrt(np.maximum(values, 0.0) + ridge)
-    return whitener
 
 
 def _turned(matrix: Floats, whitener: Floats) -> Floats:

@@ -279,7 +279,10 @@ class Model(Display, ABC):
             and the lists have no first-best.
         """
         if not isinstance(lists, CandidateLists):
-            lists = _of_frame(lists)
+            if not is_frame(lists):
+                expected = "expected CandidateLists or a data frame; rerank.predict takes files and arrays"
+                raise DataError(f"found {type(lists).__name__}, {expected}")
+            lists = CandidateLists.from_frame(lists)
         return lists.input_order(self.score_items(lists, strict=strict))
 
     def score_items(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
@@ -360,14 +363,6 @@ class Model(Display, ABC):
         whole = self.as_file()
         with atomic_write(path) as out:
             out.write(whole.getbuffer())
-
-
-def _of_frame(data: Any) -> CandidateLists:
-    """The lists of a data frame; raises DataError if it is something else."""
-    if not is_frame(data):
-        expected = "expected CandidateLists or a data frame; rerank.predict takes files and arrays"
-        raise DataError(f"found {type(data).__name__}, {expected}")
-    return CandidateLists.from_frame(data)
 
 
 def multiplied(weights: Floats, column: int, factor: float) -> Floats:

@@ -104,7 +104,8 @@ def shown_weights(
     ConfigError, DataError
         If the model has no weights of raw features, or an item matches no feature.
     """
-    rows, constant, kind = model.explain(), None, "" if _is_raw(model) else SCALED
+    is_raw = model.scaling is None or model.scaling.name == "none"
+    rows, constant, kind = model.explain(), None, "" if is_raw else SCALED
     scales = {} if unscaled else _scales(model)
     if unscaled:
         if not hasattr(model, "unscaled"):
@@ -124,10 +125,6 @@ def shown_weights(
         wanted = frozenset(names[j] for j in np.flatnonzero(chosen).tolist())
         rows = [row for row in rows if _feature_of(row[0], set(names)) in wanted]
     return ShownWeights(rows, n, wanted, constant, kind, scales)
-
-
-def _is_raw(model: Any) -> bool:
-    return model.scaling is None or model.scaling.name == "none"
 
 
 def _scales(model: Any) -> dict[str, Scale]:

@@ -45,7 +45,8 @@ def training_lines(model: Any, lists: CandidateLists, metric: str | None) -> lis
                 text += f"; dev {metric} {rounds.dev:.4f}"
             lines += [text, *_curve_lines(model, metric)]
         case RestartsRecord():
-            lines += restart_lines(rounds, metric, weighted=_is_weighted(model.training))
+            weighted = model.training.list_weights is not None or "weights_effective" in model.training.notes
+            lines += restart_lines(rounds, metric, weighted=weighted)
         case MinimumRecord() if rounds.nonzero is not None or rounds.support is not None:
             lines += [_minimum_line(rounds, metric), *_curve_lines(model, metric)]
         case FitRecord() | MinimumRecord():
@@ -85,10 +86,6 @@ def extras_lines(training: Training) -> list[str]:
         share, zeros = float(notes["weights_effective"]), float(notes["weights_zeros"])
         lines.append(f"weights of the lists: {_weights_text(share, zeros)}")
     return lines
-
-
-def _is_weighted(training: Training) -> bool:
-    return training.list_weights is not None or "weights_effective" in training.notes
 
 
 def _weights_text(effective: float, zeros: float) -> str:

@@ -28,7 +28,7 @@ from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import TrainOptions, refuse_with_classes
 from rerank.training.pipeline import Pipeline, pipeline_of
 from rerank.training.select import select
-from rerank.training.steps.missing import FillMissing
+from rerank.training.steps.features import FillMissing
 from rerank.training.train import read_inputs
 
 
@@ -135,18 +135,14 @@ class _Runs:
         side, bare = self.side, self.side.unlabelled
         if bare is not None:
             side = replace(side, unlabelled=self._without(bare, kept, fill))
-        model = select(self.pipeline, self._only(self.lists, kept), dev, side).model
+        model = select(self.pipeline, with_only(self.lists, kept, "ablation"), dev, side).model
         return self.judge.per_list(model.score_items(self._without(self.test, kept, self.fill)))
 
     def _without(self, lists: CandidateLists, kept: np.ndarray, fill: float) -> CandidateLists:
         """Other lists with the columns that are kept; columns are matched before any is removed."""
         names, selection = self.lists.names(), self.lists.selection
         ready = aligned(lists, names, "the training lists", selection=selection, fill=fill)
-        return self._only(replace(ready, feature_names=names, selection=selection), kept)
-
-    @staticmethod
-    def _only(lists: CandidateLists, kept: np.ndarray) -> CandidateLists:
-        return with_only(lists, kept, "ablation")
+        return with_only(replace(ready, feature_names=names, selection=selection), kept, "ablation")
 
 
 def _test_lists(options: TrainOptions, path: str, refs: Sequence[str]) -> CandidateLists:

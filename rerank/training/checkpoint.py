@@ -8,7 +8,6 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,33 +23,6 @@ from rerank.training.data import SideInputs
 from rerank.training.pipeline import Pipeline
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """What a checkpoint belongs to: all that the model depends on."""
-
-    pipeline: Pipeline
-    lists: CandidateLists
-    dev: CandidateLists | None
-    side: SideInputs
-
-    def fingerprint(self) -> dict[str, str]:
-        """Return a hash of each part, by its name in messages."""
-        learner, options, initial = self.pipeline.learner, self.pipeline.options, self.side.initial
-        steps = {name: getattr(one, name) for one in self.pipeline.steps for name in one.settings}
-        select = options.select.get_params()
-        return {
-            "version": __version__,
-            "learner": learner.name,
-            "settings": _hash(learner.get_params()),
-            "options such as metric and scaling": _hash(_plain([steps, select, options.grid, options.seeds])),
-            "initial weights": "none" if initial is None else _hash(initial.names, initial.weights),
-            "training lists": _of_lists(self.lists),
-            "development lists": _of_lists(self.dev),
-            "unlabelled lists": _of_lists(self.side.unlabelled),
-            "list weights": _hash(self.side.list_weights),
-        }
-
-
 def check_keeps(learner: Learner) -> None:
     """Raise ConfigError if a learner keeps no states, or its fits are done on a cluster."""
     if not learner.resumable:
@@ -61,17 +33,17 @@ def check_keeps(learner: Learner) -> None:
 
 
 @contextmanager
-def checkpointed(path: str | None, training: Training) -> Iterator[None]:
+def checkpointed(
+    path: str | None,
+    pipeline: Pipeline,
+    lists: CandidateLists,
+    dev: CandidateLists | None,
+    side: SideInputs,
+) -> Iterator[None]:
     """Keep the states of the loops of the block in a file, and go on from those that it has.
 
-    The file stays; ``finished`` deletes it once the results are safe.
-
-    Parameters
-    ----------
-    path
-        The file; None = nothing is kept.
-    training
-        What is done in the block.
+    The file stays; ``finished`` deletes it once the results are safe. None keeps nothing. A checkpoint
+    belongs to a training: to all the other arguments.
 
     Raises
     ------
@@ -85,8 +57,8 @@ def checkpointed(path: str | None, training: Training) -> Iterator[None]:
     if path is None:
         yield
         return
-    check_keeps(training.pipeline.learner)
-    prints = training.fingerprint()
+    check_keeps(pipeline.learner)
+    prints = _fingerprint(pipeline, lists, dev, side)
     states: dict[str, State] = {}
     if os.path.lexists(path):
         known, states = read_checkpoint(path)
@@ -111,6 +83,26 @@ def finished(path: str | None) -> None:
     if path is not None:
         with suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def _fingerprint(
+    pipeline: Pipeline, lists: CandidateLists, dev: CandidateLists | None, side: SideInputs
+) -> dict[str, str]:
+    """A hash of each thing that the model depends on, by its name in messages."""
+    learner, options, initial = pipeline.learner, pipeline.options, side.initial
+    steps = {name: getattr(one, name) for one in pipeline.steps for name in one.settings}
+    select = options.select.get_params()
+    return {
+        "version": __version__,
+        "learner": learner.name,
+        "settings": _hash(learner.get_params()),
+        "options such as metric and scaling": _hash(_plain([steps, select, options.grid, options.seeds])),
+        "initial weights": "none" if initial is None else _hash(initial.names, initial.weights),
+        "training lists": _of_lists(lists),
+        "development lists": _of_lists(dev),
+        "unlabelled lists": _of_lists(side.unlabelled),
+        "list weights": _hash(side.list_weights),
+    }
 
 
 def _plain(value: Any) -> Any:

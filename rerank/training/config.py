@@ -12,7 +12,6 @@ from typing import Any
 
 from rerank.core.errors import ConfigError, DataNote, FormatError, os_error
 from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, is_pipe, shown
-from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
 from rerank.core.settings import Settings
 from rerank.data.reading import BASE, DataSection, paths_of
 from rerank.training.options import DEFAULT_LEARNER, Select, TrainOptions
@@ -27,6 +26,16 @@ _OF_OTHER_VERBS = {
 # names are among them for the error that gives the new one.
 _OF_SELECT = {*Select.settings, *Select.renamed} - {"keep"}
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+# Keys that mean the same.
+_SPELLINGS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("learner", "metric"): ("select", "metric"),
+    ("learner", "keep"): ("select", "keep"),
+    ("learner", "seed"): ("seed",),
+    ("learner", "init"): ("data", "init"),
+}
+# Settings of learners that have settings of their own: base=NAME or base.KEY=VALUE.
+WITH_SETTINGS = ("base",)
+_OF_GIVEN = ("given", "auto")  # values of learner.init that use the file of data.init
 
 
 def read_config(
@@ -59,7 +68,8 @@ def read_config(
     once = Once()
     for key, value in (base or {}).items():
         _put(values, _parts(key), value, option_of(TrainOptions, key), once)
-    for text in sorted(overrides, key=_depth):  # base=NAME before base.rounds=N
+    depth = {text: text.partition("=")[0].count(".") for text in overrides}
+    for text in sorted(overrides, key=depth.__getitem__):  # base=NAME before base.rounds=N
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise ConfigError(
@@ -84,11 +94,6 @@ def read_config(
 def _parts(key: str) -> list[str]:
     """The sections of a dotted key; a key of the grid may have dots itself."""
     return key.split(".", 1) if key.startswith("grid.") else key.split(".")
-
-
-def _depth(override: str) -> int:
-    """How many sections the key of ``KEY=VALUE`` has."""
-    return override.partition("=")[0].count(".")
 
 
 def _open_section(values: dict[str, Any], parts: Sequence[str]) -> None:
@@ -244,7 +249,7 @@ def _beside(path: str, name: str) -> str:
 
 
 def _expand(value: Any, path: str) -> Any:
-    """The value with every ``${NAME}`` in its strings replaced."""
+    """The value with every ``${NAME}`` in its strings replaced; ConfigError if a variable is not set."""
     if isinstance(value, dict):
         return {str(key): _expand(inner, path) for key, inner in value.items()}
     if isinstance(value, list):
@@ -252,25 +257,13 @@ def _expand(value: Any, path: str) -> Any:
     if not isinstance(value, str):
         return value
 
-    return expanded(value, path)
-
-
-def expanded(text: str, path: str) -> str:
-    """Return a text of the file ``path`` with the value of NAME for every ``${NAME}``.
-
-    Raises
-    ------
-    ConfigError
-        If an environment variable is not set.
-    """
-
     def variable(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in os.environ:
             raise ConfigError(f"{path}: environment variable {name} is not set")
         return os.environ[name]
 
-    return _VARIABLE.sub(variable, text)
+    return _VARIABLE.sub(variable, value)
 
 
 def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str, once: Once) -> None:
@@ -290,3 +283,60 @@ def _parse_value(text: str, whole: str, option: str = "--set") -> Any:
         return read_yaml(text, "")
     except FormatError:
         raise ConfigError(f"{option} {whole}: the value is not YAML (quote it)") from None
+
+
+class Once:
+    """The keys that were given so far, each with the words that gave it."""
+
+    def __init__(self) -> None:
+        self._ways: dict[tuple[str, ...], str] = {}
+
+    def give(self, parts: Sequence[str], value: Any, way: str) -> None:
+        """Note that ``way`` gives a key; ConfigError if the key, or a section that has it, was given before.
+
+        Parameters
+        ----------
+        parts : the sections and the name of the key.
+        value : its value.
+        way : an option, or ``--set KEY=VALUE``.
+        """
+        key = _key(parts, value)
+        for other, earlier in self._ways.items():
+            n = min(len(key), len(other))
+            if key[:n] == other[:n]:
+                name = ".".join(key if len(key) >= len(other) else other)
+                raise ConfigError(f"{way}: the key is given twice, also by {earlier} ({name})")
+        self._ways[key] = way
+
+
+def drop_spellings(values: Mapping[str, Any], parts: Sequence[str], value: Any) -> None:
+    """Delete the other spellings of a key from ``values``, over which it is put."""
+    key = _key(parts, value)
+    for spelling in (spelling for pair in _SPELLINGS.items() if key in pair for spelling in pair):
+        section: Any = values
+        for part in spelling[:-1]:
+            section = section.get(part) if isinstance(section, dict) else None
+        if isinstance(section, dict):
+            section.pop(spelling[-1], None)
+
+
+def _key(parts: Sequence[str], value: Any) -> tuple[str, ...]:
+    """The key in the spelling that is compared."""
+    key = tuple(parts)
+    if key == ("learner", "init") and value in _OF_GIVEN:
+        return key
+    if key[0] == "learner" and key[-1] in WITH_SETTINGS and isinstance(value, str):
+        return (*key, "name")
+    return _SPELLINGS.get(key, key)
+
+
+def option_of(owner: type[Settings], key: str) -> str:
+    """Return the option that gives a dotted key of ``owner``, as it is typed."""
+    section, _, name = key.partition(".")
+    if section == "grid":
+        return f"--grid {name}"
+    field = owner.settings.get(section)
+    inner = None if field is None else field.kind
+    if name and isinstance(inner, type) and issubclass(inner, Settings):
+        return option_of(inner, name)
+    return f"--{section}" if field is None or name else field.flags[0]

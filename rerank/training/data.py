@@ -178,11 +178,6 @@ class TrainingData:
             return False
         return self.dev.lists.fingerprint() == self.train.lists.fingerprint()
 
-    @property
-    def chooser(self) -> Split:
-        """The lists on which runs are compared: the dev lists, or without them the training lists."""
-        return self.train if self.dev is None else self.dev
-
 
 def column_of_base(lists: CandidateLists) -> int | None:
     """Return the feature of raw lists that is the base score, or None."""

@@ -20,12 +20,9 @@ from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs
-from rerank.training.pipeline import Pipeline, chooses_rounds
-from rerank.training.prepare import prepare
+from rerank.training.pipeline import Pipeline, chooses_rounds, prepare
 from rerank.training.steps.base_scale import ScaledColumn
 from rerank.training.steps.tune_base import base_values, base_weight
-
-Folds = list[Fold]
 
 
 @dataclass(eq=False)
@@ -37,16 +34,8 @@ class _Part:
     base: Floats = field(default_factory=lambda: np.empty(0))
     by_round: bool = True
 
-    @classmethod
-    def kept(cls, place: checkpoints.Slot | None) -> _Part | None:
-        """Return the part that a checkpoint has, None if it has none."""
-        if place is None or place.state is None:
-            return None
-        with place.restoring() as state:
-            return cls(**state)
 
-
-def folds_of(lists: CandidateLists, k: int, seed: int) -> Folds:
+def folds_of(lists: CandidateLists, k: int, seed: int) -> list[Fold]:
     """Return ``k`` folds drawn by list, in which copies of a list stay together.
 
     Errors are those of ``data.folds.folds``.
@@ -57,7 +46,7 @@ def folds_of(lists: CandidateLists, k: int, seed: int) -> Folds:
 
 def out_of_fold(
     lists: CandidateLists,
-    chosen: Folds,
+    chosen: list[Fold],
     trials: Sequence[Pipeline],
     column: int | None,
     side: SideInputs = NO_SIDE_INPUTS,
@@ -109,9 +98,9 @@ def _fitted_part(
 ) -> _Part:
     """Fit a trial to one fold's training lists and score its test lists; kept in a checkpoint."""
     place = checkpoints.slot()
-    kept = _Part.kept(place)
-    if kept is not None:
-        return kept
+    if place is not None and place.state is not None:
+        with place.restoring() as state:
+            return _Part(**state)
     if not trial.learner.wants_judge:
         trial = replace(trial, metric=None)
     own = side.of_fold(lists, fold)
@@ -138,7 +127,7 @@ def _fitted_part(
     return part
 
 
-def _pooled(lists: CandidateLists, chosen: Folds, parts: list[_Part]) -> OutOfFold:
+def _pooled(lists: CandidateLists, chosen: list[Fold], parts: list[_Part]) -> OutOfFold:
     """The parts of all folds; one that ended early keeps its last scores."""
     rounds = max(len(part.scores) for part in parts)
     base, fold_of = np.empty(lists.n_items), np.empty(lists.n_items, dtype=np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.workers import parallel
-from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value, value_of
+from rerank.data.judge import SelectingJudge, corpus_value, value_of
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.variance import variance
 from rerank.models.base import Model
@@ -25,8 +25,7 @@ from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, Seeds
 from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs, Split, TrainingData, column_of_base
 from rerank.training.fit import final_scores, fit_one, note_choice_on_dev
 from rerank.training.options import refuse_with_classes
-from rerank.training.pipeline import Pipeline
-from rerank.training.prepare import align, note_leaks, prepare
+from rerank.training.pipeline import Pipeline, align, note_leaks, prepare
 from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
 
 _RUN_BYTES = 4096  # of a model beside its weights
@@ -183,13 +182,14 @@ def select_cell(
     if np.isnan(goodness).all():
         raise FitError(f"{part.source}: {judge.name} has no value, so no settings can be chosen by it")
     best = int(np.nanargmax(goodness))
+    first_best = part.first_best if isinstance(judge, SelectingJudge) else None
     record = ChoiceRecord(
         on=on,
         metric=judge.name,
         chosen=best + 1,
         cells=tuple(one.record(settings) for one, settings in zip(found, cells, strict=True)),
         folds=pipeline.get(TuneBase).n_folds if on == "folds" else None,
-        first_best=_first_best(part, judge),
+        first_best=None if first_best is None else value_of(judge, first_best),
     )
     if on == "dev":
         return trials[best], record
@@ -269,10 +269,3 @@ def _fitted_on_dev(data: TrainingData, trial: Pipeline) -> _Outcome:
         change = tuning.on_dev(model, data)
         return _Outcome(change.after, kept, change)
     return _Outcome(value_of(dev.judge, final_scores(model, dev.lists)), kept)
-
-
-def _first_best(lists: CandidateLists, judge: PreparedMetric) -> float | None:
-    """The metric of the first stage's own choice, None if it is unknown."""
-    if lists.first_best is None or not isinstance(judge, SelectingJudge):
-        return None
-    return value_of(judge, lists.first_best)

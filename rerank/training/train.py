@@ -34,7 +34,7 @@ from rerank.learners.base import Learner
 from rerank.metrics.labelling import label
 from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
-from rerank.training.checkpoint import Training, check_keeps, checkpointed, finished
+from rerank.training.checkpoint import check_keeps, checkpointed, finished
 from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import KEYWORDS, TrainOptions, check_data, options_of
 from rerank.training.pipeline import Pipeline, check_metric_used, pipeline_of
@@ -125,7 +125,7 @@ def train(
         check_target(checkpoint)
     check_metric_used(pipeline, lists, dev)
     workers = using(pipeline.options.jobs, pipeline.options.cluster)
-    with workers, checkpointed(checkpoint, Training(pipeline, lists, dev, side)):
+    with workers, checkpointed(checkpoint, pipeline, lists, dev, side):
         model = select(pipeline, lists, dev, side, owned=owned).model
     finished(checkpoint)
     return model
@@ -247,7 +247,7 @@ def train_files(
             note_ndcg(lists, [options.select.metric])
         check_metric_used(pipeline, lists, dev)
         loaded = time.perf_counter()
-        with checkpointed(checkpoint, Training(pipeline, lists, dev, side)):
+        with checkpointed(checkpoint, pipeline, lists, dev, side):
             found = select(pipeline, lists, dev, side, owned=True)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     result = TrainResult(found.model, options.select.metric, lists, seconds, found.by_seed)

@@ -16,8 +16,7 @@ from rerank.models.base import load_model
 from rerank.training.config import read_config
 from rerank.training.data import NO_SIDE_INPUTS
 from rerank.training.options import KEYWORDS, TrainOptions, options_of
-from rerank.training.pipeline import pipeline_of
-from rerank.training.prepare import prepare
+from rerank.training.pipeline import pipeline_of, prepare
 from rerank.training.steps.base import STEPS, AfterStep, steps_in_order
 from rerank.training.train import pipeline_from
 

@@ -47,13 +47,6 @@ def test_indicators_score_as_ones(X):
     assert ones.scores(w).tobytes() == Dense((X != 0).astype(np.float64)).scores(w).tobytes()
 
 
-@given(hnp.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=32)))
-def test_float32_scores_are_those_of_the_same_numbers_in_float64(X):
-    w = np.array([0.1, -2.0, 3.3])
-    assert Dense(X).scores(w).tobytes() == Dense(X.astype(np.float64)).scores(w).tobytes()
-    assert as_features(X).values.dtype == np.float32
-
-
 @given(matrices)
 def test_csr_is_the_matrix(X):
     sparse = as_features(csr_array(X))

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Mixed, Sparse, as_features
+from rerank.data.matrix import Dense, Mixed, as_features
 from rerank.data.scaling import MAX_KNOTS, SCALINGS, Scaling, fit_scaling
 
 FITTED = ("minmax", "zscore", "rank")
@@ -67,14 +67,6 @@ def test_sparse_scaling_divides_by_dense_statistics(name, train, test):
     # Dense lists under a scaling that was fitted on sparse ones get the same values.
     dense = fitted.apply(lists_of(*test)).features.values
     check(dense, expected, np.nanmax(np.abs(expected), initial=1.0))
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_sparse_lists_become_dense_if_a_dense_scaling_is_applied(name):
-    lists = full_lists("dense")
-    fitted = fit_scaling(name, lists)
-    sparse = replace(lists, features=as_features(csr_array(lists.features.values)))
-    assert same(fitted.apply(sparse), fitted.apply(lists))
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -319,20 +311,6 @@ RANKS = {"bounds": np.array([0, 1, 2]), "knots": np.zeros(2), "levels": np.zeros
 def test_a_broken_saved_scaling_is_refused(meta, arrays, message):
     with pytest.raises(DataError, match=message):
         Scaling.restore(meta, arrays)
-
-
-@pytest.mark.parametrize("name", [n for n in REAL if n not in DENSE_ONLY])
-def test_differences_within_a_list_are_those_of_the_dense_layout(name):
-    lists = full_lists("dense", lengths=(6, 5))
-    sparse = replace(lists, features=as_features(csr_array(lists.features.values)))
-    assert isinstance(sparse.features, Sparse)
-    a = fit_scaling(name, lists).apply(lists).features
-    b = fit_scaling(name, sparse).apply(sparse).features
-    assert isinstance(a, Dense)
-    for start, stop in ((0, 6), (6, 11)):
-        da = a.to_dense()[start:stop] - a.to_dense()[start]
-        db = b.to_dense()[start:stop] - b.to_dense()[start]
-        np.testing.assert_allclose(da, db, atol=1e-12)
 
 
 def test_both_kinds_of_ranks_are_as_they_are_described():

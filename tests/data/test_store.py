@@ -11,7 +11,6 @@ from make import LAYOUTS, full_lists, same
 
 from rerank.core.errors import FormatError
 from rerank.data.columns.strings import StringColumn
-from rerank.data.lists import CandidateLists
 from rerank.data.store import is_store, read_store, write_store
 
 
@@ -38,17 +37,6 @@ def test_every_column_comes_back(layout, tmp_path):
     assert back.source == str(tmp_path / "s")
     assert back.feature_names == lists.feature_names
     assert os.listdir(tmp_path) == ["s"]
-
-
-def test_missing_columns_stay_missing(tmp_path):
-    write_store(CandidateLists.from_arrays(np.ones((3, 0))), tmp_path / "s")
-    back = read_store(tmp_path / "s")
-    assert (back.n_items, back.n_features) == (3, 0)
-    for name in ("labels", "base_scores", "first_best", "list_ids", "item_ids", "rows", "texts"):
-        assert getattr(back, name) is None
-    assert back.feature_names is None
-    assert back.references == ()
-    assert back.counts == {}
 
 
 def test_features_are_mapped_and_read_only(tmp_path):

@@ -55,18 +55,6 @@ def test_one_fold_and_seed_give_the_numbers_of_an_evaluation(baseline, no_releva
             )
 
 
-@pytest.mark.parametrize("no_relevant", ["zero", "skip"])
-def test_one_fold_and_seed_give_the_pairs_of_a_comparison(no_relevant):
-    lists, systems = one_set()
-    options = {"no_relevant": no_relevant, "samples": 200, "seed": 5}
-    found = every_pair(of_systems(lists, systems, METRICS, **options))
-    expected = compare_all(lists, systems, METRICS, **options)
-    for summary in found.metrics.values():
-        pairs = expected.pairs[summary.name]
-        assert [pair.as_json() for pair in summary.pairs] == [pair.as_json() for pair in pairs]
-    assert found.against is None
-
-
 def of_texts(metric, **options):
     """The rows of two_folds, judged by a metric of texts."""
     rng = np.random.default_rng(4)

@@ -18,7 +18,7 @@ from rerank.models import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import options_of
-from rerank.training.prepare import prepare
+from rerank.training.pipeline import prepare
 from rerank.training.train import pipeline_from
 
 NAMES = ["a", "b", "c"]

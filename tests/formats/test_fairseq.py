@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.formats import load
-from rerank.formats.fairseq import Fairseq
 
 LOG = """2021-03-02 10:11:12 | INFO | fairseq_cli.generate | loading model(s) from model.pt
 H is no hypothesis, nor is H-x\t1
@@ -137,14 +135,6 @@ def test_bad_files_are_one_line(tmp_path: Path, text: str, message: str) -> None
         read(tmp_path, text)
     assert str(caught.value).startswith(f"{tmp_path / 'gen.out'}{message}".replace("\\\\", "\\"))
     assert "\n" not in str(caught.value)
-
-
-def test_is_read_only(tmp_path: Path) -> None:
-    lists = read(tmp_path, OUTPUT)
-    with pytest.raises(DataError, match="fairseq is read only"):
-        Fairseq().write(lists, str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
-    assert np.array_equal(lists.lengths, [1, 2])
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,6 @@ def test_another_layout_holds_the_same_numbers(layout, tmp_path):
         assert list(made.texts) == list(lists.texts)
 
 
-@pytest.mark.parametrize("option", [{"strict": True}, {"dtype": "float32"}, {"zero_based": True}])
-def test_options_that_mean_nothing_here_are_refused(option, tmp_path):
-    FORMATS.get("store")().write(full_lists(), str(tmp_path / "s"))
-    with pytest.raises(ConfigError, match="format store cannot honour"):
-        load(str(tmp_path / "s"), **option)
-
-
 def test_standard_streams_hold_no_directory():
     with pytest.raises(ConfigError, match="cannot be written to standard output"):
         FORMATS.get("store")().write(full_lists(), "-")

@@ -16,6 +16,7 @@ import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import check_as_slowly, same_bits
 from reference import jsonl as slow
 from rerank.native.formats._json import repeats_key
 
@@ -515,12 +516,6 @@ def sets(draw: st.DrawFn, names: st.SearchStrategy[str] = TEXTS) -> CandidateLis
     )
 
 
-def same_bits(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
-
-
 @settings(deadline=None, max_examples=60)
 @given(sets())
 def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists) -> None:
@@ -627,22 +622,6 @@ def check_against(lists: CandidateLists, twin: slow.Twin) -> None:
     )
 
 
-def check_any(tmp_path: Path, data: bytes) -> None:
-    """The reader and the slow one read the same, or fail at the same line."""
-    path = tmp_path / "any.jsonl"
-    path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        line, twin = slow.outcome(data)
-        if twin is None:
-            with pytest.raises(FormatError) as caught:
-                load(path)
-            assert caught.value.line == line, str(caught.value)
-            assert str(caught.value).startswith(str(path))
-        else:
-            check_against(load(path), twin)
-
-
 def random_candidate(rng: random.Random) -> dict[str, Any]:
     item: dict[str, Any] = {"text": rng.choice(["", "a b", "é\u2028", '"\\'])}
     if rng.random() < 0.6:
@@ -680,7 +659,7 @@ def random_file(rng: random.Random) -> bytes:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_reads_as_the_slow_reader(tmp_path: Path, seed: int) -> None:
-    check_any(tmp_path, random_file(random.Random(seed)))
+    check_as_slowly(tmp_path / "any.jsonl", random_file(random.Random(seed)), slow.read, check_against)
 
 
 PIECES = [b"NaN", b"null", b"{", b"}", b'"', b",", b"\n", b"\xff", b"1e999", b'"text":1,', b'"list":', b"[]"]
@@ -691,7 +670,7 @@ PIECES = [b"NaN", b"null", b"{", b"}", b'"', b",", b"\n", b"\xff", b"1e999", b'"
 def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
-    check_any(tmp_path_factory.getbasetemp(), content)
+    check_as_slowly(tmp_path_factory.getbasetemp() / "any.jsonl", content, slow.read, check_against)
 
 
 def test_trees_of_candidates(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import check_as_slowly, same_bits
 from reference import moses as slow
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
@@ -37,12 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("nbest")
 
 
-def same_floats(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal bit by bit, so that -0.0 is not 0.0."""
-    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
-
-
 def strings(column: StringColumn | None) -> list[bytes]:
     assert column is not None
     return [column.bytes_at(i) for i in range(len(column))]
@@ -55,11 +50,11 @@ def check_against(lists: CandidateLists, twin: slow.Lines, nothing: float = 0.0)
     assert lists.lengths.tolist() == sizes
     assert (list(range(len(rows))) if lists.rows is None else lists.rows.tolist()) == rows
     assert strings(lists.texts) == [twin.texts[row] for row in rows]
-    assert same_floats(lists.base_scores, np.array(twin.totals)[rows])
+    assert same_bits(lists.base_scores, np.array(twin.totals)[rows])
     assert lists.first_best.tolist() == [-row for row in rows]
     assert lists.feature_names == twin.columns()
     table = np.array(twin.table(nothing)).reshape(len(rows), lists.n_features)
-    assert same_floats(lists.features.to_dense(), table[rows])
+    assert same_bits(lists.features.to_dense(), table[rows])
     assert lists.labels is None
 
 
@@ -127,16 +122,7 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
         st.sampled_from([b"", b" ", b"|", b" ||| ", b"=", b":", b"1", b"nan", b"x", b"\r", b"\n", b"\0"])
     )
     content = content[:at] + new + content[at + cut :]
-    line, twin = read_slowly(content)
-    if twin is not None:
-        check_against(read(folder, content), twin)
-        return
-    with pytest.raises(FormatError) as caught:
-        read(folder, content)
-    if line is not None:
-        assert caught.value.line == line
-    assert str(caught.value).startswith(str(folder / "set"))
-    assert "\n" not in str(caught.value)
+    check_as_slowly(folder / "set", content, slow.read, check_against, format="moses")
 
 
 def test_a_bad_number_is_reported_before_a_fault_of_the_whole_file(folder: Path) -> None:
@@ -171,12 +157,7 @@ def test_a_sign_without_a_name_is_no_name_of_numbers_alone(folder: Path) -> None
 @settings(max_examples=120, deadline=None)
 def test_garbage_reads_the_same_or_fails(folder: Path, pieces: list[bytes]) -> None:
     content = b"0 ||| a ||| f= 1 ||| 2\n" + b"".join(pieces)
-    _, twin = read_slowly(content)
-    if twin is not None:
-        check_against(read(folder, content), twin)
-        return
-    with pytest.raises(FormatError):
-        read(folder, content)
+    check_as_slowly(folder / "set", content, slow.read, check_against, format="moses")
 
 
 LINE = b"0 ||| a b ||| tm= 1 2 lm= 3 ||| -4\n"
@@ -417,8 +398,8 @@ def test_round_trip(tmp_path: Path, seed: int) -> None:
     again = round_trip(tmp_path, lists, layout="dense" if isinstance(lists.features, Dense) else "sparse")
     for column in ("texts", "list_ids", "feature_names"):
         assert getattr(again, column) == getattr(lists, column)
-    assert same_floats(again.base_scores, lists.base_scores)
-    assert same_floats(again.features.to_dense(), lists.features.to_dense()) or isinstance(
+    assert same_bits(again.base_scores, lists.base_scores)
+    assert same_bits(again.features.to_dense(), lists.features.to_dense()) or isinstance(
         lists.features, Sparse
     )
     assert np.array_equal(again.features.to_dense(), lists.features.to_dense())
@@ -435,7 +416,7 @@ def test_any_names_round_trip(tmp_path: Path) -> None:
     lists = of(X, feature_names=NAMES)
     again = round_trip(tmp_path, lists)
     assert again.feature_names == NAMES
-    assert same_floats(again.features.to_dense(), X)
+    assert same_bits(again.features.to_dense(), X)
     assert b" tm= " in (tmp_path / "out").read_bytes()
     assert b" b_0= " in (tmp_path / "out").read_bytes()
 
@@ -454,7 +435,7 @@ def test_missing_values_are_left_out(tmp_path: Path) -> None:
         Moses().write(of(X), str(tmp_path / "out"))
     lists = of(np.array(X)[:, [0, 2, 1]], feature_names=["a", "b_0", "b_1"])
     again = round_trip(tmp_path, lists, missing="nan")
-    assert same_floats(again.features.to_dense(), lists.features.to_dense())
+    assert same_bits(again.features.to_dense(), lists.features.to_dense())
     with pytest.raises(DataError, match="features with missing values"):
         Moses().write(of([[1.0, np.nan]]), str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()

@@ -13,6 +13,7 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import check_fault, quietly
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
@@ -40,10 +41,6 @@ def read(path: str, **options: Any) -> tuple[CandidateLists, list[str]]:
         lists = load(path, **options)
     assert all(issubclass(note.category, DataNote) for note in caught)
     return lists, [str(note.message).replace(f"{Path(path).parent}/", "") for note in caught]
-
-
-def quietly(path: str, **options: Any) -> CandidateLists:
-    return read(path, **options)[0]
 
 
 def table(lists: CandidateLists) -> dict[tuple[str, str], list[float]]:
@@ -126,10 +123,7 @@ FAULTS = {
 def test_faults(tmp_path: Path, name: str) -> None:
     text, line, found = FAULTS[name]
     path = path_of(tmp_path, text, name)
-    with pytest.raises(FormatError) as caught:
-        quietly(path, format="json-run" if name.endswith(".json") else "msmarco")
-    assert str(caught.value).startswith(f"{path}{'' if line is None else f':{line}'}: found ")
-    assert found in str(caught.value)
+    check_fault(path, line, found, format="json-run" if name.endswith(".json") else "msmarco")
 
 
 def test_subsets(tmp_path: Path) -> None:
@@ -273,10 +267,7 @@ QREL_FAULTS = {
 def test_faults_of_judgements(tmp_path: Path, name: str) -> None:
     text, line, found = QREL_FAULTS[name]
     path = path_of(tmp_path, text, "qrels")
-    with pytest.raises(FormatError) as caught:
-        read_qrels(path)
-    assert str(caught.value).startswith(f"{path}{'' if line is None else f':{line}'}: found ")
-    assert found in str(caught.value)
+    check_fault(path, line, found, read_qrels)
 
 
 def test_swapped_columns_are_suspected(tmp_path: Path) -> None:

@@ -145,12 +145,6 @@ def test_many_lines_pass_the_buffer_in_blocks(tmp_path: Path) -> None:
     assert np.array_equal(load(tmp_path / "out.txt").features.to_dense(), X)
 
 
-def test_columns_that_are_left_out_are_reported(tmp_path: Path) -> None:
-    lists = small(feature_names=["a", "b"], base_scores=np.zeros(3))
-    with pytest.warns(DataNote, match="svmlight holds no base_scores, feature_names; left out"):
-        written(tmp_path, lists)
-
-
 def ids(*strings: str) -> StringColumn:
     return StringColumn.from_strings(strings)
 

@@ -15,6 +15,7 @@ import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import check_as_slowly, check_fault, same_bits
 from reference import table as slow
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
@@ -260,12 +261,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults(tmp_path: Path, name: str) -> None:
     text, line, found = FAULTS[name]
-    with pytest.raises(FormatError) as caught:
-        quietly(tmp_path, text)
-    message = str(caught.value)
-    assert message.startswith(f"{tmp_path}/set.csv{'' if line is None else f':{line}'}: found ")
-    assert found in message
-    assert "\n" not in message
+    check_fault(tmp_path / "set.csv", line, found, lambda _: read(tmp_path, text))
 
 
 def test_faults_of_bytes_and_options(tmp_path: Path) -> None:
@@ -343,12 +339,6 @@ def sets(draw: st.DrawFn) -> CandidateLists:
     )
 
 
-def same_bits(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
-
-
 @settings(deadline=None, max_examples=100)
 @given(sets(), st.sampled_from(["csv", "tsv"]))
 def test_what_is_written_reads_back(
@@ -411,22 +401,10 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
 
 
 def check_any(tmp_path: Path, data: bytes, nan: bool) -> None:
-    """The reader and the slow one read the same, or both fail."""
-    path = tmp_path / "any.csv"
-    path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        try:
-            twin: slow.Twin | Exception = slow.read(data, ",", nan)
-        except (slow.BadTableError, UnicodeDecodeError) as error:
-            twin = error
-        if isinstance(twin, Exception):
-            with pytest.raises(FormatError) as caught:
-                load(path, missing="nan" if nan else None)
-            assert str(caught.value).startswith(str(path))
-            assert not isinstance(twin, slow.BadTableError) or caught.value.line == twin.line
-            return
-        check_against(load(path, missing="nan" if nan else None), twin)
+    missing = "nan" if nan else None
+    check_as_slowly(
+        tmp_path / "any.csv", data, lambda text: slow.read(text, ",", nan), check_against, missing=missing
+    )
 
 
 def check_against(lists: CandidateLists, twin: slow.Twin) -> None:

@@ -12,6 +12,7 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import check_fault, notes_of, quietly
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.strings import StringColumn
@@ -33,20 +34,6 @@ def path_of(tmp_path: Path, text: str, name: str = "x.run") -> str:
     path = tmp_path / name
     path.write_bytes(text.encode())
     return str(path)
-
-
-def quietly(path: str, **options: Any) -> CandidateLists:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return load(path, **options)
-
-
-def notes_of(path: str, **options: Any) -> list[str]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        load(path, **options)
-    assert all(issubclass(note.category, DataNote) for note in caught)
-    return [str(note.message).rpartition("/")[2] for note in caught]
 
 
 def test_a_run(tmp_path: Path) -> None:
@@ -117,10 +104,7 @@ FAULTS = {
 def test_faults(tmp_path: Path, name: str) -> None:
     text, line, found = FAULTS[name]
     path = path_of(tmp_path, text)
-    with pytest.raises(FormatError) as caught:
-        quietly(path)
-    assert str(caught.value).startswith(f"{path}{'' if line is None else f':{line}'}: found ")
-    assert found in str(caught.value)
+    check_fault(path, line, found)
 
 
 def test_queries_are_text(tmp_path: Path) -> None:
@@ -162,10 +146,7 @@ QREL_FAULTS = {
 def test_faults_of_judgements(tmp_path: Path, name: str) -> None:
     text, line, found = QREL_FAULTS[name]
     qrels = path_of(tmp_path, text, "qrels")
-    with pytest.raises(FormatError) as caught:
-        load(path_of(tmp_path, RUN), qrels=qrels)
-    assert str(caught.value).startswith(f"{qrels}{'' if line is None else f':{line}'}: found ")
-    assert found in str(caught.value)
+    check_fault(qrels, line, found, lambda _: load(path_of(tmp_path, RUN), qrels=qrels))
 
 
 @pytest.mark.parametrize("seed", range(5))

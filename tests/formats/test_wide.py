@@ -17,6 +17,7 @@ from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.feature_columns import WIDE, columns_to_keep, narrowed
 from rerank.formats.weights import read_weights
+from rerank.training.config import read_config
 
 FAR = "1 qid:1 1:1 20000000:1\n0 qid:1 1:0.5 7:3\n1 qid:2 7:1\n0 qid:2 20000000:2\n"
 NEAR = "1 qid:1 1:1 3:1\n0 qid:1 2:0.5 7:3\n1 qid:2 7:1\n0 qid:2 3:2\n"
@@ -197,7 +198,5 @@ def test_files_with_and_without_far_columns_are_joined(tmp_path):
     (tmp_path / "far.txt").write_text(FAR)
     (tmp_path / "near.txt").write_text(NEAR.replace("qid:1", "qid:3").replace("qid:2", "qid:4"))
     config = {"data.train": [str(tmp_path / "far.txt"), str(tmp_path / "near.txt")]}
-    model = rerank.train_files(
-        rerank.training.config.read_config(None, [], config), str(tmp_path / "m")
-    ).model
+    model = rerank.train_files(read_config(None, [], config), str(tmp_path / "m")).model
     assert model.feature_names == ["1", "2", "3", "4", "5", "6", "7", "20000000"]

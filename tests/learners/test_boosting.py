@@ -14,7 +14,7 @@ from make import features
 from reference import boosting as slow
 
 import rerank
-from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.boosting.boosting import Boosting
 from rerank.learners.boosting.rounds import savings
@@ -307,23 +307,6 @@ def test_classes_need_items_of_both():
     for relevant, found in ((9.0, "no"), (-9.0, "every")):
         with pytest.raises(FitError, match=f"{found} judged item has a label of"):
             Boosting(task="classification", relevant=relevant).fit(lists)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"relevant": 2.0}, "relevant is for task=classification"),
-        ({"task": "classification", "pair_weighting": "score"}, "pair_weighting=score is for task=ranking"),
-        ({"alpha0": -1.0}, "alpha0: found -1"),
-        ({"epsilon": -0.1}, "epsilon: found -0.1, expected 0 or more"),
-        ({"epsilon": 1}, "epsilon: found 1, expected less than 1"),
-        ({"bins": 0}, "bins: found 0, expected 1 or more"),
-        ({"rounds": 0}, "rounds: found 0, expected 1 or more"),
-    ],
-)
-def test_settings_without_an_effect_or_out_of_range_are_refused(given, message):
-    with pytest.raises(ConfigError, match=message):
-        Boosting(**given)
 
 
 def test_work_and_savings_are_those_of_the_paper():

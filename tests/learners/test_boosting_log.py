@@ -14,7 +14,7 @@ from rerank.native.learners._boosting import Trace
 from rerank.native.learners._boosting_index import index
 from rerank.native.learners._boosting_log import LogLoss
 
-from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.boosting.boosting import Boosting
 from rerank.learners.boosting.examples import ranking_examples, thresholds_of
@@ -176,18 +176,6 @@ def test_classes_by_the_logistic_loss():
         loss = float(np.log1p(np.exp(np.where(y > 0, -scores, scores))).sum())
         assert loss == pytest.approx(model.curve[-1]["loss"])
         assert np.mean((scores > 0) != (y > 0)) < 0.25
-
-
-@pytest.mark.parametrize(
-    ("given_", "message"),
-    [
-        ({"engine": "reference", "epsilon": 0.1}, "epsilon is not for loss=log, engine=reference"),
-        ({"pair_weighting": "score"}, "pair_weighting=score is for loss=exp"),
-    ],
-)
-def test_settings_that_the_logistic_loss_does_not_use_are_refused(given_, message):
-    with pytest.raises(ConfigError, match=message):
-        Boosting(loss="log", **given_)
 
 
 def test_alpha_0_begins_at_1():

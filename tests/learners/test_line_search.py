@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.mert import best_interval, intervals
-from reference.translations import drawn_groups, lists_of
+from reference.texts import drawn_groups, lists_of
 from scipy.sparse import csr_array
 
 from rerank.core.errors import FitError

@@ -109,16 +109,16 @@ def test_the_l1_minimum_has_exact_zeros_and_no_descent(form, targets, prior):
 @given(seed=st.integers(0, 2**32))
 def test_the_gap_is_a_bound_of_the_distance_from_the_minimum(l1, seed):
     objective = Objective(loss_of(some_lists(seed=seed % 50)), Penalty(0.4, l1))
-    best = minimise(objective, np.zeros(4), 1e-12, 1000).point
+    best = minimise(objective, np.zeros(4), 1e-12, 1000)
     u = np.random.default_rng(seed).standard_normal(4)
     for scale in (1e-3, 0.1, 1.0, 10.0):
-        here = objective.at(best.u + scale * u)
-        assert here.total - best.total <= here.gap * (1 + 1e-9) + 1e-9
+        here = objective.at(best.w + scale * u)
+        assert here.total - best.objective <= here.gap * (1 + 1e-9) + 1e-9
 
 
 def test_features_that_are_not_free_stay_0():
     objective = Objective(loss_of(some_lists(seed=1)), Penalty(0.1), np.array([True, False, True, False]))
-    u = minimise(objective, np.zeros(4), 1e-10, 1000).point.u
+    u = minimise(objective, np.zeros(4), 1e-10, 1000).w
     assert u[0] != 0
     assert not u[[1, 3]].any()
 

@@ -1,4 +1,4 @@
-"""OAP-BPM against several PRanks by the pseudo-code; its coins; when it stops."""
+"""OAP-BPM against several PRanks by the pseudo-code; when it stops."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from reference.graded import layouts, passes_of, ranks_of, separable_grades, whole_lists
 from reference.ordinal import prank as slow_prank
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.ordinal import OapBpm, PRank
+from rerank.learners.ordinal import OapBpm
 
 
 def shown_to(learner, lists):
@@ -45,32 +45,6 @@ def test_weights_and_thresholds_are_the_mean_of_the_rankers(average, rankers, co
             assert [[row["updates"], row["rank_loss"]] for row in model.curve] == updates
 
 
-@pytest.mark.parametrize("average", ["last", "average"])
-def test_rankers_that_see_everything_are_one_prank(average):
-    lists = whole_lists(3)
-    model = OapBpm(rankers=4, coin=1.0, average=average, epochs=6).fit(lists)
-    alone = PRank(average=average, epochs=6).fit(lists)
-    np.testing.assert_allclose(model.weights, alone.weights, rtol=1e-15)
-    np.testing.assert_allclose(model.thresholds, alone.thresholds, rtol=1e-15)
-
-
-def test_more_rankers_leave_the_coins_of_the_first_as_they_are():
-    lists = whole_lists(4)
-    one, two = (OapBpm(rankers=n, epochs=3, average="last").fit(lists).weights for n in (1, 2))
-    second = 2 * two - one
-    np.testing.assert_array_equal(second, np.round(second))  # a PRank on whole numbers holds whole numbers
-    assert not np.array_equal(one, second)
-
-
-@pytest.mark.parametrize("average", ["last", "average"])
-def test_thresholds_stay_in_order(average):
-    rng = np.random.default_rng(8)
-    lists = CandidateLists.from_arrays(rng.standard_normal((80, 3)), rng.integers(0, 9, 80).astype(float))
-    for seed in range(20):
-        thresholds = OapBpm(rankers=7, epochs=3, average=average, seed=seed).fit(lists).thresholds
-        assert (np.diff(thresholds) >= 0).all()
-
-
 def test_it_stops_only_when_every_ranker_grades_every_item_rightly():
     lists, _, _ = separable_grades(5, 3, n=40)
     model = OapBpm(rankers=3, coin=0.2, average="last", epochs=5000).fit(lists)
@@ -93,19 +67,3 @@ def test_rankers_that_saw_nothing_know_nothing():
 def test_it_refuses_what_prank_refuses():
     with pytest.raises(FitError, match="no two grades"):
         OapBpm().fit(CandidateLists.from_arrays(np.eye(2), [1.0, 1.0]))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rankers": 0}, "rankers: found 0"),
-        ({"coin": 0}, "coin: found 0"),
-        ({"coin": 1.5}, "coin: found 1.5"),
-        ({"coin": float("nan")}, "coin"),
-    ],
-)
-def test_wrong_settings_are_refused_in_one_line(settings, message):
-    with pytest.raises(ConfigError) as caught:
-        OapBpm(**settings)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 from make import LAYOUTS, features
 from reference import predtron as slow
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.predtron.predtron import Predtron
 from rerank.learners.predtron.ranking import graded_lists
@@ -214,24 +214,6 @@ def test_a_run_that_makes_no_mistake_ends():
     model = Predtron(epochs=500, eta=0.1, average="last").fit(lists)
     assert model.training.rounds.converged
     assert model.curve[-1] == {"round": model.training.rounds.run, "updates": 0, "loss": 0.0}
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"positions": "reciprocal", "exponent": 2.0}, "exponent is for positions=power"),
-        ({"degree": 3}, "degree is for kernel=polynomial"),
-        ({"kernel": "linear", "gamma": 2.0}, "gamma is for kernel=polynomial and gaussian"),
-        ({"kernel": "gaussian", "constant": 2.0}, "constant is for kernel=polynomial"),
-        ({"kernel": "linear", "norm": "p"}, "norm=p is for kernel=none"),
-        ({"kernel": "linear", "init": "given"}, "init=given is for kernel=none"),
-        ({"eta": 0}, "eta: found 0, expected more than 0 or theorem"),
-        ({"eta": "theory"}, "eta: "),
-    ],
-)
-def test_settings_without_effect_are_refused(settings, message):
-    with pytest.raises(ConfigError, match=message):
-        Predtron(**settings)
 
 
 @pytest.mark.parametrize(

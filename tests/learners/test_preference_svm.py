@@ -11,7 +11,7 @@ from make import features
 from reference.preference_svm import ExplicitPreferences
 from scipy.optimize import minimize_scalar
 
-from rerank.core.errors import ConfigError, DataError, DataNote, FitError
+from rerank.core.errors import DataError, DataNote, FitError
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
@@ -392,19 +392,3 @@ def test_scores_that_say_nothing_or_everything_have_probabilities_with_a_note():
 def test_probabilities_need_as_many_lists_as_folds():
     with pytest.raises(FitError, match="some lists: probability=true: 5 folds of 3 lists: too few"):
         PreferenceSVM(probability=True).fit(some_lists(0))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"kernel": "ptkk(question)"}, "ptkk"),
-        ({"kernel": "ptk(question"}, "kernel 'ptk"),
-        ({"C": 0}, "C: found 0, expected more than 0, auto or dev"),
-        ({"probability_folds": 3}, "probability_folds=3: not used without probability=true"),
-        ({"cache": 0}, "cache: found 0, expected 1 or more"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, message):
-    with pytest.raises(ConfigError, match=message) as caught:
-        PreferenceSVM(**settings)
-    assert "\n" not in str(caught.value)

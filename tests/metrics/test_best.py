@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from make import lists as lists_of
 from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
@@ -19,12 +20,6 @@ from rerank.metrics.draws import Subsets, best_chances
 from rerank.training.train import train
 
 NAN = float("nan")
-
-
-def lists_of(labels: list[list[float]]) -> CandidateLists:
-    """Lists of these labels."""
-    flat = [label for part in labels for label in part]
-    return CandidateLists.from_arrays(np.zeros((len(flat), 1)), flat, group=[len(part) for part in labels])
 
 
 def value(lists: CandidateLists, scores: object, metric: str) -> float:
@@ -79,7 +74,7 @@ def test_short_lists_are_an_error_or_counted_or_left_out() -> None:
     lists = lists_of([[0.0, 1.0, 0.0], [1.0, 1.0], [NAN]])
     scores = [3.0, 2.0, 1.0, 0.0, 0.0, 0.0]
     message = (
-        "arrays: list '2' has 2 samples, expected 3 at least for best@3 (1 lists have fewer); "
+        "some lists: list '2' has 2 samples, expected 3 at least for best@3 (1 lists have fewer); "
         "best(short=all)@3 takes all of theirs, best(short=skip)@3 leaves them out"
     )
     with pytest.raises(DataError) as caught:

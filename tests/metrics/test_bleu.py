@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import bleu as twin
-from reference.texts import made, some_lists
-from small_judging import evaluate, values
+from reference.texts import made, moses_lists, some_lists
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.bleu import BleuStatistics, bleu, bleu_statistics, from_precisions, sentence_bleu
 from rerank.metrics.selecting import prepared
@@ -174,109 +169,6 @@ def test_a_missing_requirement_of_a_tokenizer_is_a_clear_one_line_error(monkeypa
 
 
 @pytest.mark.parametrize(
-    ("typed", "canonical"),
-    [
-        ("bleu", "BLEU"),
-        ("BLEU(tok=none,lc=0,smooth=exp)", "BLEU"),
-        ("BLEU(lc=true, tok=13a)", "BLEU(tok=13a, lc=1)"),
-        ("BLEU(smooth=floor,value=0.1)", "BLEU(smooth=floor)"),
-        ("BLEU(smooth=add-k,value=0.5)", "BLEU(smooth=add-k, value=0.5)"),
-        ("sBLEU", "sBLEU"),
-        ("sentence-BLEU(smooth=higher)", "sBLEU(smooth=higher)"),
-        ("sBLEU(lc=1)", "sBLEU(lc=1)"),
-    ],
-)
-def test_names_print_back(typed, canonical):
-    assert parse(typed).name == canonical
-    assert parse(canonical) == parse(typed)
-
-
-@pytest.mark.parametrize(
-    ("typed", "message"),
-    [
-        ("BLEU@4", "BLEU takes no cutoff"),
-        ("BLEU(tok=13)", "expected 'none', '13a'"),
-        ("BLEU(lc=maybe)", "found 'maybe', expected true or false"),
-        ("BLEU(smooth=add)", "'floor', 'add-k' or 'exp'"),
-        ("BLEU(value=2)", "belongs to smooth=floor or smooth=add-k"),
-        ("BLEU(smooth=floor, value=0)", "expected more than 0"),
-        ("BLEU(smoth=exp)", "did you mean 'smooth'"),
-        ("sBLEU(smooth=exp)", "expected 'each' or 'higher'"),
-        ("sBLEU@2", "no cutoff"),
-    ],
-)
-def test_errors_for_wrong_names_state_what_is_expected(typed, message):
-    with pytest.raises(ConfigError) as caught:
-        parse(typed)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["BLEU", "BLEU(smooth=none)", "BLEU(smooth=floor)", "BLEU(smooth=add-k)"])
-def test_the_climb_ends_if_no_single_change_gains_and_near_the_best(name):
-    reached = []
-    for seed in range(8):
-        lists = some_lists(seed, n_lists=5)
-        (judge,) = prepare_all(lists, [name])
-        items = np.arange(lists.n_items, dtype=np.int64)
-        chosen = judge.best_of(items, lists.offsets)
-        value = corpus_value(judge, judge.of(chosen))
-        assert judge.oracle() == value
-        for i in range(lists.n_lists):
-            for item in range(lists.offsets[i], lists.offsets[i + 1]):
-                other = chosen.copy()
-                other[i] = item
-                assert corpus_value(judge, judge.of(other)) <= value * (1 + 1e-9)
-        parts = np.split(judge.per_item, lists.offsets[1:-1])
-        smooth = judge.metric.smooth
-        best = twin.best_choice([part.tolist() for part in parts], smooth, twin.USUAL[smooth])
-        assert value <= best * (1 + 1e-12)
-        reached.append(value / best if best else 1.0)
-    assert np.mean(reached) > 0.97
-
-
-def test_both_metrics_share_one_count_and_saved_counts_are_enough():
-    lists = some_lists()
-    corpus, mean, other = prepare_all(lists, ["BLEU", "sBLEU(smooth=higher)", "BLEU(smooth=none)"])
-    assert corpus.per_item is other.per_item
-    assert mean.stage is corpus.stage
-    saved = replace(lists, texts=None, references=(), counts={"BLEU": corpus.per_item})
-    scores = np.arange(lists.n_items, dtype=float)
-    names = ["BLEU", "sBLEU"]
-    assert values(saved, scores, names) == values(lists, scores, names)
-    assert "|nrefs:saved|" in prepare_all(saved, ["BLEU"])[0].signature
-    with pytest.raises(DataError, match=r"BLEU\(lc=1\) needs the candidates' texts or saved counts"):
-        prepare_all(saved, ["BLEU(lc=1)"])
-
-
-def test_an_evaluation_of_bleu_and_ranking_measures():
-    lists = some_lists(n_lists=40).with_first_best("input")
-    lists = replace(lists, labels=np.random.default_rng(0).integers(0, 2, lists.n_items).astype(float))
-    (judge,) = prepare_all(lists, ["sBLEU"])
-    record = evaluate(lists, {"best": judge.item_values()}, ["AP", "BLEU", "sBLEU"], samples=100).as_json()
-    best = record["systems"][0]["metrics"]
-    assert best["sBLEU"]["value"] == record["metrics"]["sBLEU"]["oracle"]
-    assert best["sBLEU"]["gap"] == 1.0
-    assert best["BLEU"]["value"] <= record["metrics"]["BLEU"]["oracle"]
-    assert record["metrics"]["BLEU"]["random"] < record["metrics"]["BLEU"]["oracle"]
-
-
-def shared_lists(path):
-    """A set in Moses' form, its totals as scores."""
-    ids, texts, totals = [], [], []
-    with gzip.open(f"{path}.nbest.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            fields = line.rstrip("\n").split(" ||| ")
-            ids.append(fields[0])
-            texts.append(fields[1])
-            totals.append(float(fields[3]))
-    with gzip.open(f"{path}.ref.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        references = StringColumn.from_strings(line.rstrip("\n") for line in lines)
-    lists = CandidateLists.from_arrays(np.zeros((len(ids), 1)), qid=ids).with_first_best("input")
-    return replace(lists, texts=StringColumn.from_strings(texts), references=(references,)), np.array(totals)
-
-
-@pytest.mark.parametrize(
     ("name", "total", "first", "lower", "oracle"),
     [
         ("syscomb-wmt10/dev", 18.92, None, None, 21.89),
@@ -286,7 +178,8 @@ def shared_lists(path):
     ],
 )
 def test_real_lists_have_the_known_values(shared_data, name, total, first, lower, oracle):
-    lists, totals = shared_lists(shared_data / name)
+    folder, _, part = name.partition("/")
+    lists, totals = moses_lists(shared_data / folder, part)
     cased, lowered = prepare_all(lists, ["BLEU", "BLEU(lc=1)"])
     if total is not None:
         assert round(corpus_value(cased, cased.per_list(totals)), 2) == total

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import chrf as twin
-from reference.nbest import moses_lists, text_lists
+from reference.texts import moses_lists, text_lists
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value

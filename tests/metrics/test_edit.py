@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import edit as reference
-from reference.nbest import moses_lists, text_lists
+from reference.texts import moses_lists, text_lists
 from small_judging import evaluate
 
 from rerank.core.errors import ConfigError, DataError

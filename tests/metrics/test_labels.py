@@ -150,36 +150,6 @@ def test_an_evaluation_shows_them_in_a_table():
     assert "2.0000" in text
 
 
-@pytest.mark.parametrize(
-    ("typed", "canonical"),
-    [
-        ("label", "label@1"),
-        ("label-loss@1", "loss@1"),
-        ("regret", "loss@1"),
-        ("z-score@1", "z@1"),
-        ("z(deviation=population)@1", "z@1"),
-        ("z(deviation=sample)@1", "z(deviation=sample)@1"),
-    ],
-)
-def test_names_print_back(typed, canonical):
-    assert parse(typed).name == canonical
-    assert parse(canonical) == parse(typed)
-
-
-@pytest.mark.parametrize(
-    ("typed", "message"),
-    [
-        ("label@5", "oracle5.label@1"),
-        ("z(deviation=mean)@1", "expected 'population' or 'sample'"),
-        ("label(deviation=sample)@1", "unknown parameter 'deviation'"),
-    ],
-)
-def test_errors_for_wrong_names_state_what_is_expected(typed, message):
-    with pytest.raises(ConfigError) as caught:
-        parse(typed)
-    assert message in str(caught.value)
-
-
 def test_lists_without_labels_are_refused():
     lists = CandidateLists.from_arrays(np.zeros((2, 1)))
     for name in NAMES:

@@ -50,12 +50,30 @@ from rerank.metrics.oracle import TopOracle
         ("ndcg-LETOR@10", "nDCG-letor@10"),
         ("pairs", "PairAcc"),
         ("PairAcc(over=pairs)", "PairAcc(over=pairs)"),
+        ("bleu", "BLEU"),
+        ("BLEU(tok=none, lc=0, smooth=exp)", "BLEU"),
+        ("BLEU(lc=yes,tok=13a)", "BLEU(tok=13a, lc=1)"),
+        ("BLEU(smooth=floor, value=0.1)", "BLEU(smooth=floor)"),
+        ("BLEU(smooth=add-k,value=0.5)", "BLEU(smooth=add-k, value=0.5)"),
+        ("BLEU+1", "sBLEU"),
+        ("sentence-BLEU(smooth=higher)", "sBLEU(smooth=higher)"),
+        ("sBLEU(smooth=each, lc=true)", "sBLEU(lc=1)"),
+        ("oracle2.sBLEU", "oracle2.sBLEU"),
+        ("Oracle3.label", "oracle3.label@1"),
+        ("oracle2.bleu(tok=13a, lc=true)", "oracle2.BLEU(tok=13a, lc=1)"),
+        ("label", "label@1"),
+        ("label-loss@1", "loss@1"),
+        ("regret", "loss@1"),
+        ("z-score@1", "z@1"),
+        ("z(deviation=population)@1", "z@1"),
+        ("z(deviation=sample)@1", "z(deviation=sample)@1"),
     ],
 )
 def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> None:
     metric = parse(typed)
     assert metric.name == canonical
     assert parse(metric.name) == metric
+    assert hash(parse(metric.name)) == hash(metric)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +105,27 @@ def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> 
         ("", "cannot read"),
         ("AP(", "cannot read"),
         ("AP 3", "cannot read"),
+        ("BLEU@4", "BLEU takes no cutoff"),
+        ("BLEU(tok=13)", "expected 'none', '13a'"),
+        ("BLEU(lc=maybe)", "lc: found 'maybe', expected true or false"),
+        ("BLEU(smooth=add)", "'floor', 'add-k' or 'exp'"),
+        ("BLEU(value=2)", "value belongs to smooth=floor or smooth=add-k"),
+        ("BLEU(smooth=floor, value=0)", "value: found 0, expected more than 0"),
+        ("BLEU(smooth=floor, value=some)", "value: found 'some', expected a number"),
+        ("BLEU(smoth=exp)", "did you mean 'smooth'"),
+        ("BLEU(order=3)", "order"),
+        ("sBLEU(smooth=exp)", "smooth: found 'exp', expected 'each' or 'higher'"),
+        ("sBLEU(smooth=each, value=1)", "value"),
+        ("sBLEU@2", "sBLEU takes no cutoff"),
+        ("oracle.BLEU", "oracle2.sBLEU"),
+        ("oracle0.BLEU", "a cutoff is at least 1"),
+        ("oracle5.AP", "a metric of one chosen item, such as oracle2.sBLEU, not AP"),
+        ("oracle5.oracle3.BLEU", "not oracle3.BLEU"),
+        ("oracle5.BLUE", "did you mean 'BLEU'"),
+        ("oracle5", "unknown metric"),
+        ("label@5", "oracle5.label@1"),
+        ("z(deviation=mean)@1", "expected 'population' or 'sample'"),
+        ("label(deviation=sample)@1", "unknown parameter 'deviation'"),
     ],
 )
 def test_the_error_for_a_wrong_name_states_what_is_expected(typed: str, message: str) -> None:

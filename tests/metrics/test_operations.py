@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from reference.metrics import operations as slow
-from reference.nbest import text_lists
+from reference.texts import text_lists
 from small_judging import values
 
 from rerank.core.errors import DataError

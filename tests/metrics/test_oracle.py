@@ -9,7 +9,7 @@ import pytest
 from reference.texts import some_lists
 from small_judging import evaluate, values
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
@@ -107,34 +107,3 @@ def test_lists_without_judged_items_are_left_out_and_nan_is_refused():
     assert judge.per_list(np.zeros(4)).tolist() == [[0.0, 0.0], [2.0, 1.0]]
     with pytest.raises(DataError, match="NaN"):
         judge.per_list([0.0, NAN, 0.0, 0.0])
-
-
-@pytest.mark.parametrize(
-    ("typed", "canonical"),
-    [
-        ("oracle2.sBLEU", "oracle2.sBLEU"),
-        ("Oracle3.label", "oracle3.label@1"),
-        ("oracle2.bleu(tok=13a, lc=true)", "oracle2.BLEU(tok=13a, lc=1)"),
-    ],
-)
-def test_names_print_back(typed, canonical):
-    assert parse(typed).name == canonical
-    assert parse(canonical) == parse(typed)
-
-
-@pytest.mark.parametrize(
-    ("typed", "message"),
-    [
-        ("oracle.BLEU", "oracle2.sBLEU"),
-        ("oracle0.BLEU", "a cutoff is at least 1"),
-        ("oracle5.AP", "a metric of one chosen item, such as oracle2.sBLEU, not AP"),
-        ("oracle5.oracle3.BLEU", "not oracle3.BLEU"),
-        ("oracle5.BLUE", "did you mean 'BLEU'"),
-        ("oracle5", "unknown metric"),
-    ],
-)
-def test_errors_for_wrong_names_state_what_is_expected(typed, message):
-    with pytest.raises(ConfigError) as caught:
-        parse(typed)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import ter as reference
-from reference.nbest import moses_lists, text_lists
+from reference.texts import moses_lists, text_lists
 
 from rerank.core.errors import ConfigError
 from rerank.data.judge import corpus_value

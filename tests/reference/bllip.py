@@ -6,7 +6,8 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from reference.svmlight import NUMBER, BadLineError
+from reference.bad_lines import BadLineError
+from reference.svmlight import NUMBER
 
 BLANKS = b" \t\r"
 

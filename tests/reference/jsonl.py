@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any
 
+from reference.bad_lines import BadLineError
+
 CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")
 LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id")
 ALIASES = {
@@ -17,14 +19,6 @@ ALIASES = {
     "logprobs": ("token_logprobs", "logprobs"),
 }
 NUMBER = (int, float)
-
-
-class BadLineError(Exception):
-    """A bad line; ``line`` counts from 1, None = the whole file."""
-
-    def __init__(self, line: int | None) -> None:
-        super().__init__(line)
-        self.line = line
 
 
 def need(truth: bool) -> None:
@@ -177,14 +171,6 @@ def read(data: bytes) -> Twin:
     if not twin.n:
         raise BadLineError(None)
     return twin
-
-
-def outcome(data: bytes) -> tuple[int | None, Twin | None]:
-    """What ``read`` makes, or None after the number of the bad line."""
-    try:
-        return None, read(data)
-    except BadLineError as bad:
-        return bad.line, None
 
 
 def one(twin: Twin, entry: dict[str, Any], shape: str, list_key: str | None, candidates: str | None) -> None:

@@ -6,16 +6,10 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from reference.bad_lines import BadLineError
+
 NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 BLANKS = b" \t"
-
-
-class BadLineError(Exception):
-    """A bad line; ``line`` counts from 1, None = the whole file."""
-
-    def __init__(self, line: int | None) -> None:
-        super().__init__(line)
-        self.line = line
 
 
 @dataclass

@@ -8,6 +8,8 @@ import math
 import re
 from dataclasses import dataclass
 
+from reference.bad_lines import BadLineError
+
 LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
 OTHERS = {
     "label": ("label", "is_correct", "correct", "passed", "relevance", "GDT_TS"),
@@ -17,14 +19,6 @@ OTHERS = {
 
 
 BLANKS = " \t\r\n\v\f"
-
-
-class BadTableError(Exception):
-    """A fault; ``line`` counts from 1, None = the whole file or bytes that are not UTF-8 before a fault."""
-
-    def __init__(self, line: int | None) -> None:
-        super().__init__(line)
-        self.line = line
 
 
 @dataclass
@@ -91,32 +85,32 @@ def too_large(token: str) -> bool:
 
 
 def read(data: bytes, delimiter: str, nan: bool) -> Twin:
-    """The columns of a table; BadTableError at the first fault in the order of lines."""
+    """The columns of a table; BadLineError at the first fault in the order of lines."""
     rows, lines, broken = split(data.removeprefix(b"\xef\xbb\xbf"), delimiter)
     if not rows:
-        raise BadTableError(broken)
+        raise BadLineError(broken)
     header = rows.pop(0)
     lines.pop(0)
     named = [name for name in header if name]
     if len(set(named)) < len(named):
-        raise BadTableError(1)
+        raise BadLineError(1)
     roles = {}
     for role, names in {"list": LISTS, **OTHERS}.items():
         roles[role] = next((name for name in names if name in named), None)
     if roles["list"] is None:
-        raise BadTableError(1)
+        raise BadLineError(1)
     groups: dict[str, list[int]] = {}
     columns = {name: Column() for name in named if name not in roles.values() or name == roles["label"]}
     for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
         cells = dict(zip(header, row, strict=False))
         good = len(row) == len(header) and cells[roles["list"]] != ""
         if not good or not all(column.add(cells[name], line) for name, column in columns.items()):
-            raise BadTableError(line)
+            raise BadLineError(line)
         if roles["label"] and columns[roles["label"]].text:
-            raise BadTableError(line)
+            raise BadLineError(line)
         groups.setdefault(cells[roles["list"]], []).append(i)
     if broken or not rows:
-        raise BadTableError(broken)
+        raise BadLineError(broken)
     return finish(header, rows, columns, groups, roles, nan)
 
 
@@ -125,10 +119,10 @@ def finish(header, rows, columns, groups, roles, nan: bool) -> Twin:
     label = roles["label"]
     meant = [column.text for column in columns.values() if column.is_meant()]
     if meant:
-        raise BadTableError(min(meant))
+        raise BadLineError(min(meant))
     empty = [c.empty for name, c in columns.items() if c.numeric and c.empty and name != label]
     if empty and not nan:
-        raise BadTableError(min(empty))
+        raise BadLineError(min(empty))
     cells = {name: [row[header.index(name)] for row in rows] for name in header if name}
     features = {
         name: [number(cell) for cell in cells[name]]
@@ -143,7 +137,7 @@ def split(data: bytes, delimiter: str) -> tuple[list[list[str]], list[int], int 
     rows: list[list[str]] = []
     lines: list[int] = []
     if not data.split(b"\n")[0].strip():
-        raise BadTableError(1 if data else None)
+        raise BadLineError(1 if data else None)
     data.decode()
     reader = csv.reader(io.StringIO(data.decode(), newline="\n"), delimiter=delimiter, strict=True)
     line = 1

@@ -82,12 +82,12 @@ def trained(tmp_path, learner, settings, **plan):
     path, out = str(tmp_path / "checkpoint"), tmp_path / "model"
     made = make_learner(learner, settings)
     pipeline = pipeline_from(made, **{"metric": METRIC.get(learner, "AP")} | plan)
-    training = checkpointing.Training(pipeline, TRAIN, DEV, checkpointing.SideInputs())
+    training = pipeline, TRAIN, DEV, checkpointing.SideInputs()
     times = 0
     while True:
         times += 1
         try:
-            with checkpointing.checkpointed(path, training):
+            with checkpointing.checkpointed(path, *training):
                 found = select(pipeline, TRAIN, DEV)
             break
         except Interrupted:

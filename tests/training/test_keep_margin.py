@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import keep_first as twin
-from reference.translations import drawn_groups, lists_of
+from reference.texts import drawn_groups, lists_of
 
 from rerank.core.errors import DataError
 from rerank.data.first_best import with_margin

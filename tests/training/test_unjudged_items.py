@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists
-from rerank.training.steps.unjudged import (
+from rerank.training.steps.labels import (
     has_negative,
     has_order,
     level_of_unjudged,

@@ -18,19 +18,22 @@ from rerank.core.tables.table import Column, Row, Table, interval_text, p_text, 
 from rerank.core.tables.text import text_lines
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.judge import corpus_value
-from rerank.data.overlap import note
+from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note, note_shared
 from rerank.data.reading import Reading
 from rerank.evaluation.bootstrap import Test, tests_of
 from rerank.evaluation.evaluate import evaluate, evaluate_files
 from rerank.evaluation.judged import Judged, judge_systems
 from rerank.evaluation.judging import Judging
 from rerank.evaluation.results import WHOLE, plain
+from rerank.evaluation.systems import is_run
 from rerank.extensions.selection.calibration import CALIBRATIONS, Reliability, reliability
 from rerank.extensions.selection.confidence import LEARNED, RULES, Logistic
 from rerank.extensions.selection.conformal import check_alpha, controlled_threshold, set_width
 from rerank.extensions.selection.curve import Curve
 from rerank.extensions.selection.sample import RIGHT, Sample, right_items
 from rerank.formats.sources import check_outputs, inputs_of, is_path
+from rerank.models.predictions import run_lines
 
 ALWAYS, ORACLE = "always", "oracle"
 Given = Any  # see evaluate
@@ -288,7 +291,7 @@ def selective(
         Scores, or the name of a file, of what takes the system's place; None = the first stage's ranking.
         With ``dev`` it must be the first stage, or a feature that both have.
     out, per_list, curve : str, optional
-        Files: the scores by the first rule, a table of lists, a table of curves.
+        Files: the scores by the first rule (a run if the system's are one), a table of lists, one of curves.
     reading : Reading, optional
         How files are read.
     settings
@@ -332,7 +335,10 @@ def selective(
         fitted_on = f"on the other {folds - 1} of {folds} folds"
         learnt = [(sample, others, lists) for others, lists in parts]
     else:
+        if is_path(data) and data == dev[0]:
+            raise ConfigError(f"dev: {data} is what is judged; expected other lists, or none (folds)")
         other = _judged(*dev, metric, baseline, reading, settings)[0]
+        note_shared(other.lists, sample.lists, "development lists")
         fitted_on = f"on {int(other.judged.sum())} lists of {other.lists.source}"
         learnt = [(other, np.flatnonzero(other.judged), np.arange(n_lists))]
 
@@ -394,7 +400,9 @@ def selective(
         {"rules": names, "alpha": alpha, "loss": loss, "calibration": calibration, "fitted_on": fitted_on},
     )
     if out is not None:
-        write_lines(out, map(repr, mixed[names[0]].tolist()))
+        write_lines(
+            out, _score_lines(sample.lists, chosen[names[0]], f"selective-{names[0]}", scores, reading)
+        )
     for path, lines in ((per_list, found.list_lines), (curve, found.curve_lines)):
         if path is not None:
             write_lines(path, lines())
@@ -477,3 +485,13 @@ def _fit(
     labelled = lists[sample.outcomes[RIGHT][0][lists]]
     check_alpha(alpha, len(labelled))
     return replace(fitted, width=set_width(sample.distances(labelled), alpha))
+
+
+def _score_lines(
+    lists: CandidateLists, scores: Floats, tag: str, system: Given, reading: Reading | None
+) -> Iterator[str]:
+    """Scores by item: one a line in the order of the lists' file, or a run if the system is one."""
+    if not (isinstance(system, str) and is_run(system, reading or Reading())):
+        return map(repr, lists.input_order(scores).tolist())
+    lines = run_lines(lists, np.where(np.isnan(scores), -np.inf, scores), tag)
+    return (line for line in lines if not line.split(" ")[4].startswith("-inf"))  # was not returned

@@ -27,7 +27,7 @@ from rerank.extensions.transductive.weighting.lists import ListWeighting
 from rerank.formats.sources import Data, check_inputs, check_outputs, inputs_of, is_path, read_lists
 from rerank.formats.weights import list_weight_lines
 from rerank.training.data import SideInputs
-from rerank.training.steps.scaling import ScaleFeatures
+from rerank.training.steps.features import ScaleFeatures
 
 _MOST_ROWS = 50  # in a notebook
 

@@ -336,7 +336,10 @@ class RankBoost(Learner):
             sums = np.bincount(of, weights, pairs.n_lists)
             weights /= np.where(sums > 0, sums, 1.0)[of]
         if costs is not None:
-            costs = _checked_costs(costs, pairs.n_pairs)
+            expected = 2, pairs.n_pairs
+            if costs.shape != expected or not (np.isfinite(costs).all() and (costs >= 0).all()):
+                found = f"2 x {pairs.n_pairs} finite numbers that are not negative"
+                raise FitError(f"costs of pairs must be {found}")
         return ExplicitPairs(*pairs.explicit(), len(pairs.items), weights * of_lists[of], costs)
 
     def _kept(self, lists: CandidateLists, inputs: FitInputs, whole: StumpModel, run: Run) -> StumpModel:
@@ -362,10 +365,3 @@ def _checked_pair_weights(weights: Floats | None, n: int) -> Floats:
     if weights.shape != (n,) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise FitError(f"pair weights must be {n} finite numbers that are not negative, and not all 0")
     return weights.astype(np.float64)
-
-
-def _checked_costs(costs: Floats, n: int) -> Floats:
-    """The costs of n pairs; raises FitError if they are not finite numbers of 0 or more."""
-    if costs.shape != (2, n) or not (np.isfinite(costs).all() and (costs >= 0).all()):
-        raise FitError(f"costs of pairs must be 2 x {n} finite numbers that are not negative")
-    return costs

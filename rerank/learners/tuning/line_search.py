@@ -77,7 +77,8 @@ class LineProblem:
         for j, (items, values) in enumerate(self.features.by_column()):
             rise = self._sorted(values, items)
             if len(rise.lists):
-                self.scale[j] = _power_near(_spread(rise, self.offsets))
+                nearest = round(float(np.log2(_spread(rise, self.offsets))))
+                self.scale[j] = 2.0 ** min(max(nearest, -1000), 1000)  # divides without loss
                 varying.append(j)
             if items is None:
                 self._rises[j] = rise._replace(slopes=_narrowed(rise.slopes, self.scale[j]))
@@ -146,11 +147,6 @@ def _spread(rise: Rise, offsets: Index) -> float:
     ranges = rise.slopes[ends - 1] / 2 - rise.slopes[starts] / 2
     largest = float(ranges.max())
     return largest * float(np.sqrt(np.mean((ranges / largest) ** 2)))
-
-
-def _power_near(value: float) -> float:
-    """The power of two nearest to a positive number, within the range that divides without loss."""
-    return float(2.0 ** min(max(round(float(np.log2(value))), -1000), 1000))
 
 
 FREE: _mert.Penalty = (0.0,) * 6

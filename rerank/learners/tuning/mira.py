@@ -79,7 +79,10 @@ class Mira(Learner):
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge
         assert isinstance(judge, SelectingJudge)  # needs_selecting
-        _check_values(lists)
+        if lists.features.n_values == 0:
+            raise FitError(f"{lists.source}: all features are 0")
+        if lists.features.largest() > _LARGEST:
+            raise FitError(f"{lists.source}: squares of the features overflow; scale them (--scaling)")
         worth = _label_worth(lists) if self.value == "sentence" else _background_worth(lists, judge)
         start, init = initial_weights(lists, inputs, self.init)
         weights = checked_list_weights(inputs.list_weights, lists)
@@ -106,14 +109,6 @@ class Mira(Learner):
         model.curve = watch.curve
         model.training.rounds = rounds
         return model
-
-
-def _check_values(lists: CandidateLists) -> None:
-    """Raises FitError if all features are 0 or their squares overflow."""
-    if lists.features.n_values == 0:
-        raise FitError(f"{lists.source}: all features are 0")
-    if lists.features.largest() > _LARGEST:
-        raise FitError(f"{lists.source}: squares of the features overflow; scale them (--scaling)")
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The steps around a learner, one file each; see ``rerank.training.steps.base``."""
+"""The steps around a learner; see ``rerank.training.steps.base``."""

@@ -1,6 +1,6 @@
 """What every step around a learner shares, and the order in which steps run.
 
-A step is declared in a file of its own: the settings of ``TrainOptions`` that it reads, what it refuses, what
+A step is one class: the settings of ``TrainOptions`` that it reads, what it refuses, what
 it fits to the training lists and what becomes of the model. In order of their stages:
 
 - data: training lists are changed once, before features are selected (quantised labels);

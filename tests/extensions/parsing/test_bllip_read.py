@@ -6,7 +6,6 @@ import bz2
 import gzip
 import lzma
 import random
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reading import check_as_slowly
 from reference import bllip as slow
 
 import rerank
@@ -56,26 +56,6 @@ def check_against(lists: CandidateLists, twin: slow.Sentences) -> None:
     assert features.indptr.tolist() == np.cumsum([0, *map(len, twin.features)]).tolist()
 
 
-def check_any(path: Path, data: bytes) -> None:
-    """The reader and the slow one read the same, or fail at the same line."""
-    path.write_bytes(data)
-    bad_line, twin = None, None
-    try:
-        twin = slow.read(data)
-    except slow.BadLineError as bad:
-        bad_line = bad.line
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        if twin is not None:
-            check_against(load(path, format="bllip"), twin)
-            return
-        with pytest.raises(FormatError) as caught:
-            load(path, format="bllip")
-    assert caught.value.line == bad_line, str(caught.value)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def random_value(rng: random.Random) -> bytes:
     if rng.random() < 0.5:
         return b"%d" % rng.randint(-3, 20)
@@ -114,7 +94,7 @@ def random_file(rng: random.Random) -> bytes:
 def test_reads_what_the_slow_reader_reads(tmp_path: Path, seed: int) -> None:
     data = random_file(random.Random(seed))
     slow.read(data)
-    check_any(tmp_path / "parses", data)
+    check_as_slowly(tmp_path / "parses", data, slow.read, check_against, format="bllip")
 
 
 PIECES = [b" ", b"\n", b",", b"=", b"1", b"0", b".", b"-", b"e", b"P=", b"W=1 ", b"G=2", b"N=0", b"S=1"]
@@ -128,7 +108,9 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
 ) -> None:
     twin_ids = [int(token) for token in content.replace(b"=", b" ").split() if token.isdigit()]
     assume(all(number < 100_000 or number > 99_999_999 for number in twin_ids))  # names take memory
-    check_any(tmp_path_factory.getbasetemp() / "mutated", content)
+    check_as_slowly(
+        tmp_path_factory.getbasetemp() / "mutated", content, slow.read, check_against, format="bllip"
+    )
 
 
 @given(st.binary(max_size=40), st.booleans())
@@ -137,7 +119,13 @@ def test_garbage_fails_at_the_line_where_the_slow_reader_fails(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, headed: bool
 ) -> None:
     assume(not data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")))
-    check_any(tmp_path_factory.getbasetemp() / "garbage", b"S=1\n" * headed + data)
+    check_as_slowly(
+        tmp_path_factory.getbasetemp() / "garbage",
+        b"S=1\n" * headed + data,
+        slow.read,
+        check_against,
+        format="bllip",
+    )
 
 
 def test_every_column(tmp_path: Path) -> None:

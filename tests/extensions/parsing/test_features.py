@@ -211,11 +211,6 @@ def arrays_of(jobs=1, cutoff=2):
     return [list(chosen.names), *(b"" if part is None else part.tobytes() for part in parts)]
 
 
-@pytest.mark.parametrize("jobs", [2, 3, 9])
-def test_the_same_whatever_the_jobs(jobs):
-    assert arrays_of(jobs) == arrays_of(1)
-
-
 @pytest.mark.parametrize("bits", [1, 4, 8])
 def test_colliding_keys_change_nothing(bits, monkeypatch):
     expected = arrays_of()

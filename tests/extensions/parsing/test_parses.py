@@ -17,7 +17,6 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.store import read_store, write_store
 from rerank.formats import FORMATS, detect, load
 from rerank.metrics.base import parse
 
@@ -304,16 +303,6 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         with pytest.raises(DataError, match=message):
             FORMATS.get("parses")().write(replace(lists, **changes), str(tmp_path / "out.parses"))
         assert not (tmp_path / "out.parses").exists()
-
-
-def test_a_store_keeps_the_trees(tmp_path):
-    lists = read(tmp_path, TEXT)
-    write_store(lists, tmp_path / "s.store")
-    again = read_store(tmp_path / "s.store")
-    assert again.trees == lists.trees
-    assert again.gold == lists.gold
-    judges = [parse("PARSEVAL.score").prepare(x).item_values().tolist() for x in (lists, again)]
-    assert judges[0] == judges[1]
 
 
 def test_real_parses_are_written_as_they_were(shared_data, tmp_path):

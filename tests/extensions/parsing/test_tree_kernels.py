@@ -155,19 +155,6 @@ def test_a_value_has_the_same_bits_in_any_company(settings, monkeypatch):
     assert np.array_equal(rows, whole)
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_gram_matrices_are_kernels(settings):
-    found = some_trees(40, 7)
-    (both,) = TreeSet.of(forest_of(found))
-    K = TreeFunction(**settings).matrix(both, both)
-    assert np.array_equal(np.diag(K), np.arange(40) > 0)  # tree 0 is missing
-    assert not np.concatenate([K[0], K[:, 0]]).any()
-    assert np.allclose(K, K.T, rtol=1e-13, atol=0)
-    assert np.linalg.eigvalsh((K + K.T) / 2).min() > -1e-12
-    raw = TreeFunction(**settings, normalise=False).matrix(both, both)
-    assert np.array_equal(np.diag(raw), TreeFunction(**settings).diagonal(both))
-
-
 def test_trees_without_anything_in_common_or_nodes():
     a, b = TreeSet.of(Forest.from_strings(["", "(A b)"]), Forest.from_strings([]))
     assert a.distinct.tolist() == [0, 1]

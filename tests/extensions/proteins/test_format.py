@@ -15,7 +15,7 @@ from small_structures import atom, text, trace
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.describe import describe
 from rerank.data.reading import DataSection
-from rerank.extensions.proteins.sources import natural, read_structures
+from rerank.extensions.proteins.sources import natural
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.training.config import read_config
@@ -255,14 +255,6 @@ def test_a_join_of_nothing_shows_both_sides(tmp_path: Path) -> None:
     )
     (tmp_path / "t.letor").write_text("1 qid:1 1:1\n")
     assert "has no ids of items" in refused(tmp_path / "t.letor", ConfigError, structures=str(models))
-
-
-def test_order_of_atoms_and_files_does_not_matter(tmp_path: Path) -> None:
-    put(tmp_path / "one/T1", {"a": MODEL, "b": text(atom(1))})
-    put(tmp_path / "two/T1", {"b": text(atom(1)), "a": text(*trace(5)[::-1])})
-    first, second = (read_structures(str(tmp_path / name)) for name in ("one", "two"))
-    assert [(one.list_id, one.item_id) for one in first] == [(one.list_id, one.item_id) for one in second]
-    assert all(np.array_equal(a.trace.xyz, b.trace.xyz) for a, b in zip(first, second, strict=True))
 
 
 def test_natives_and_ranges_are_read_beside_structures_of_any_format(tmp_path: Path) -> None:

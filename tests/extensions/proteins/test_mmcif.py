@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import random
 from typing import Any
 
 import numpy as np
@@ -56,15 +55,6 @@ def test_equal_to_the_same_structure_in_pdb_format() -> None:
     for (_, one), (_, other) in zip(found, expected, strict=True):
         for name, column in one.arrays().items():
             assert np.array_equal(column, other.arrays()[name]), name
-
-
-def test_order_of_atoms_does_not_matter() -> None:
-    rows = [row(i, model=m, x=i + m) for i in range(9) for m in (1, 2, 10)]
-    expected = read(*rows)
-    assert [name for name, _ in expected] == ["1", "2", "10"]
-    shuffled = read(*random.Random(0).sample(rows, len(rows)))
-    assert [name for name, _ in shuffled] == ["1", "2", "10"]
-    assert all(np.array_equal(a.xyz, b.xyz) for (_, a), (_, b) in zip(expected, shuffled, strict=True))
 
 
 def test_chains_of_several_letters_and_content_that_names_the_format() -> None:

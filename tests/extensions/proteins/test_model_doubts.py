@@ -29,12 +29,6 @@ def values(*models):
     return consensus(lists.with_structures(traces=Traces.joined(models)), "GDT-TS")
 
 
-def test_names_of_single_chains_do_not_matter():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert values(model(), model(chain="B"), model(chain="")).tolist() == [100, 100, 100]
-
-
 @pytest.mark.parametrize(
     ("odd", "text"),
     [

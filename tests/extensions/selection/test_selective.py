@@ -327,8 +327,9 @@ def test_verb_prints_a_table_and_sets(files, command):
         (("--dev", "test.txt"), "--dev and --dev-scores: give both or none"),
         (("--dev", "test.txt", "--dev-scores", "scores", "--folds", "3"), "--folds: not used with --dev"),
         (("--out", "scores"), "--out"),
+        (("--dev", "test.txt", "--dev-scores", "scores"), "dev: test.txt is what is judged"),
         (("--alpha", "2"), "alpha: found 2"),
-        (("--dev", "test.txt", "--dev-scores", "nowhere"), "nowhere: no such file"),
+        (("--dev", "dev.txt", "--dev-scores", "scores"), "dev.txt: no such file"),
     ],
 )
 def test_verb_refuses(files, command, more, error):
@@ -337,3 +338,29 @@ def test_verb_refuses(files, command, more, error):
     assert error in done.err
     assert done.err.count("\n") == 1
     assert Path("scores").read_text() == before
+
+
+def test_mixed_runs_are_a_run(files, command):
+    """Documents that the chosen run did not return are not in it; ids, not lines, say which is which."""
+    rng = np.random.default_rng(0)
+    runs = {"first.run": [], "system.run": [], "qrels": []}
+    for q in range(30):
+        label = rng.integers(0, 2, 8)
+        for name, quality in (("first.run", 0.3), ("system.run", 1.0)):
+            for d in rng.choice(8, 6, replace=False).tolist():
+                score = quality * label[d] + rng.normal() * 0.7
+                runs[name].append(f"q{q} Q0 d{d} 0 {score:.6f} {name[0]}\n")
+        runs["qrels"] += [f"q{q} 0 d{d} {label[d]}\n" for d in range(8)]
+    for name, lines in runs.items():
+        Path(name).write_text("".join(lines))
+    done = command(
+        *("selective", "qrels", "system.run", "--baseline", "first.run", "-m", "AP", "--rule", "margin"),
+        *("--out", "mix.run", "--as", "json", "--per-list", "lists.tsv"),
+    )
+    value = next(row["value"] for row in json.loads(done.out)["choices"] if row["choice"] == "margin")
+    again = json.loads(command("eval", "qrels", "mix.run", "-m", "AP", "--as", "json").out)
+    assert again["systems"][0]["metrics"]["AP"]["value"] == pytest.approx(value)
+    used = [line.split("\t")[1] for line in Path("lists.tsv").read_text().splitlines()[1:]]
+    assert {"system", "baseline"} == set(used)
+    rows = [line.split() for line in Path("mix.run").read_text().splitlines()]
+    assert len(rows) == 30 * 6

@@ -1,11 +1,12 @@
 """Fits that share what they can are those of lists with all columns, to the bit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from make import LAYOUTS, features
+from make import LAYOUTS, lists
 
 from rerank.core.errors import DataError, FitError
-from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.space import Basis
 from rerank.learners.base import LEARNERS
 from rerank.learners.rankboost.rankboost import RankBoost
@@ -21,15 +22,7 @@ SETTINGS = [
 ]
 
 
-def random_lists(seed=0, *, layout="dense", missing=0.0, n_features=5, sizes=(1, 6, 5, 9, 4)):
-    """Lists with ties in features and labels, and some unjudged items."""
-    rng = np.random.default_rng(seed)
-    n = sum(sizes)
-    X = np.round(rng.normal(0, 1.5, (n, n_features))) / 2
-    y = np.clip(np.round(X[:, 1] - X[:, -1] + rng.normal(0, 1, n)), 0, 3)
-    y[rng.random(n) < 0.1] = np.nan
-    X[rng.random(X.shape) < missing] = np.nan
-    return CandidateLists.from_arrays(features(layout, X), y, group=list(sizes), source="drawn lists")
+random_lists = partial(lists, sizes=(1, 6, 5, 9, 4), d=5, grades=(0, 3))
 
 
 def further(lists, seed=0, missing=0.0):
@@ -54,7 +47,7 @@ def same_models(a, b):
 @pytest.mark.parametrize("more", SETTINGS)
 def test_rankboost_with_further_columns_is_that_of_lists_with_them(layout, more):
     for seed, missing in ((0, 0.0), (1, 0.2)):
-        lists = random_lists(seed, layout=layout, missing=0.0 if layout == "indicators" else missing)
+        lists = random_lists(seed=seed, layout=layout, missing=0.0 if layout == "indicators" else missing)
         learner = RankBoost(rounds=25, **more)
         basis = Basis(learner, lists)
         same_models(basis.fit(), learner.fit(lists))
@@ -67,7 +60,7 @@ def test_rankboost_with_further_columns_is_that_of_lists_with_them(layout, more)
 
 @pytest.mark.parametrize("name", ["ranksvm", "perceptron", "ridge"])
 def test_other_learners_see_lists_with_further_columns(name):
-    lists = random_lists(2)
+    lists = random_lists(seed=2)
     learner = LEARNERS.get(name)()
     columns, names = further(lists)
     whole = lists.with_added(dict(zip(names, columns.T, strict=True)))
@@ -82,7 +75,7 @@ def test_other_learners_see_lists_with_further_columns(name):
 
 
 def test_pairs_are_weighted_whatever_the_engine():
-    lists = random_lists(4)
+    lists = random_lists(seed=4)
     columns, names = further(lists)
     whole = lists.with_added(dict(zip(names, columns.T, strict=True)))
     weights = np.random.default_rng(0).random(Basis(RankBoost(), lists).pairs.n_pairs)
@@ -93,7 +86,7 @@ def test_pairs_are_weighted_whatever_the_engine():
 
 
 def test_a_copy_of_a_feature_is_never_chosen():
-    lists = random_lists(3)
+    lists = random_lists(seed=3)
     copies = lists.features.to_dense() * 2.0
     basis = Basis(RankBoost(rounds=40), lists)
     model = basis.fit(copies, [f"copy {j}" for j in range(copies.shape[1])])
@@ -107,8 +100,8 @@ def test_columns_that_do_not_fit_are_errors(learner):
     basis = Basis(learner, lists)
     columns, names = further(lists)
     for wrong, its_names, message in (
-        (columns, [*names[:3], "2"], "drawn lists: feature '2' exists already"),
-        (columns, ["a", "b", "a", "c"], "drawn lists: feature 'a' exists already"),
+        (columns, [*names[:3], "2"], "some lists: feature '2' exists already"),
+        (columns, ["a", "b", "a", "c"], "some lists: feature 'a' exists already"),
         (columns, names[:3], r"further columns have shape \(25, 4\), expected \(25, 3\)"),
         (columns, (), r"further columns have shape \(25, 4\), expected \(25, 0\)"),
         (columns[1:], names, r"further columns have shape \(24, 4\), expected \(25, 4\)"),
@@ -129,7 +122,7 @@ def test_a_learner_that_needs_a_dev_set_is_refused_at_once():
 
 def test_accuracy_is_the_share_of_pairs_in_the_right_order():
     for seed in range(5):
-        lists = random_lists(seed)
+        lists = random_lists(seed=seed)
         scores = np.random.default_rng(seed).integers(0, 4, lists.n_items).astype(float)
         won = pairs = 0.0
         for first, last in zip(lists.offsets, lists.offsets[1:], strict=False):

@@ -70,22 +70,6 @@ def test_rankers_are_those_of_weights_by_definition(directions, pairs, use, make
         assert figures["train_accuracy"] == accuracy
 
 
-def test_weights_without_a_direction_are_those_of_any_direction(make_lists):
-    """A list and its mirror image have the same pairs."""
-    lists, test = make_lists(1), make_lists(2)
-    model = fit(method(widths=(0.5,)), lists)
-    mirrored = model.method.adapter(
-        model.labelled.with_features(
-            type(model.labelled.features)(-model.labelled.features.values), model.labelled.names()
-        )
-    )
-    one = model.prepared(test).subset([3])
-    a = model.adapter.adapt(one, np.random.default_rng(0)).diagnostics
-    b = mirrored.adapt(one, np.random.default_rng(0)).diagnostics
-    assert a["median"] == pytest.approx(b["median"], abs=1e-6)
-    assert a["sd"] == pytest.approx(b["sd"], abs=1e-6)
-
-
 def test_labels_are_seen_by_oracles_alone(make_lists):
     lists, test = make_lists(1), make_lists(2)
     for pairs in ("all", "oracle"):

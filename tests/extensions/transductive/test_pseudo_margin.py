@@ -109,31 +109,6 @@ def check_figures(method, lists, found, loss, pairs, own):
     assert 0 <= figures["train_accuracy"] <= 1
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("more", METHODS)
-def test_no_round_raises_the_loss(base, more):
-    for seed in range(3):
-        method = PseudoMargin(base={"rounds": 25, **base}, **more)
-        lists, test = some_lists(seed), some_lists(seed + 50, sizes=(9,))
-        one = one_of(test, 0, method)
-        if method.uses_test_labels and base.get("pairs") == "neighbours":
-            continue
-        learner = method.base_learner
-        pairs, model = pairs_of(method, lists, one), adapted(method, lists, one).model
-        of_lists = make_pairs(lists, relation_of(learner))
-        weight = np.repeat(1.0 / of_lists.counts, of_lists.counts) if learner.list_balance else None
-        better, worse = (of_lists.items[at] for at in of_lists.explicit())
-        weights = np.ones(len(better)) if weight is None else weight
-        labelled = list(zip(better.tolist(), worse.tolist(), weights.tolist(), strict=True))
-        if model is None or not pairs:
-            continue
-        all_losses = [
-            sum(slow.losses(method, labelled, pairs, part.score_aligned(lists), part.score_aligned(one)))
-            for part in (model.prefix(r) for r in range(model.n_rounds + 1))
-        ]
-        assert (np.diff(all_losses) <= 1e-9 * all_losses[0]).all()
-
-
 def test_warm_up_rounds_are_those_of_rankboost():
     lists, test = some_lists(3), some_lists(4)
     method = PseudoMargin(base={"rounds": 12}, warm_up=5)

@@ -1,14 +1,11 @@
 """The learner fg: a ranker for each list from original and generated features, and the control."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.tables.data import to_json
-from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.extensions.transductive.generation.fg import GeneratedModel
 from rerank.extensions.transductive.generation.projection import KernelFeatures, Projection
@@ -95,26 +92,6 @@ def test_lists_of_few_or_equal_items_keep_the_unadapted_ranking_with_a_reason(la
     found = model.adapt(same)
     assert [row.reason for row in found.rows] == ["one item"] + ["equal items"] * 5
     assert all(row.diagnostics.keys() == rows[2].diagnostics.keys() for row in found.rows)
-
-
-@pytest.mark.parametrize("project", ["test", "own"])
-def test_the_order_of_items_and_other_lists_do_not_matter(project, make_lists):
-    model, test = fit(fg(project=project), make_lists(1)), make_lists(2)
-    scores = model.score(test)
-    rng = np.random.default_rng(0)
-    order = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in pairwise(test.offsets)])
-    np.testing.assert_allclose(model.score(test.reordered(order)), scores[order], atol=1e-7)
-    alone = model.score(test.subset([4]))
-    np.testing.assert_array_equal(alone, scores[test.offsets[4] : test.offsets[5]])
-
-
-def test_equal_items_have_equal_scores(make_lists):
-    lists = make_lists(1)
-    test = make_lists(2).subset([3])
-    twice = CandidateLists.from_arrays(np.vstack([test.features.to_dense()] * 2), feature_names=test.names())
-    for project in ("test", "own"):
-        scores = fit(fg(project=project), lists).score(twice)
-        np.testing.assert_array_equal(scores[:9], scores[9:])
 
 
 @pytest.mark.parametrize("base", ["rankboost", "ranksvm"])

@@ -130,17 +130,6 @@ def test_long_lists_without_parts_are_locally_best():
     assert slow.distance(found.scores, scores, ones) <= slow.distance(points, scores, ones)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_order_of_the_items(rule):
-    for scores, weights, rng in samples(100, 25):
-        points = merged(scores, "borda", weights).scores
-        if rule == "kemeny" and len(np.unique(points)) < len(points):
-            continue  # the order of the input may decide
-        order = rng.permutation(len(points))
-        found = merged(scores[:, order], rule, weights)
-        np.testing.assert_array_equal(found.scores, merged(scores, rule, weights).scores[order])
-
-
 @pytest.mark.parametrize("rule", ["borda", "kemeny"])
 def test_scores_count_by_their_order(rule):
     for scores, weights, _ in samples(30, 12):

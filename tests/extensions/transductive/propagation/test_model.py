@@ -1,6 +1,5 @@
 """The model of ranker propagation: its file, what a stranger's file may not do, what it shows."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -41,22 +40,6 @@ def test_a_saved_model_ranks_as_before(settings, layout, make_lists, tmp_path):
     assert (again.explain(), again.described()) == (model.explain(), model.described())
     again.save(str(tmp_path / "b"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-@pytest.mark.parametrize("layout", ["dense", "mixed"])
-def test_a_base_scale_multiplies_the_column_of_other_lists(layout, make_lists, tmp_path):
-    lists, test = make_lists(1, layout), make_lists(2, layout)
-    lists = dataclasses.replace(lists, base_scores=lists.features.column(1))
-    model = fit(method(neighbours=3), lists, scaling="none", base_scale=4)
-    model.save(str(tmp_path / "m"))
-    seen, other = (
-        some.with_features(some.features.multiplied(1, 4.0), some.feature_names) for some in (lists, test)
-    )
-    by_hand = fit(method(neighbours=3), seen, scaling="none")
-    expected = by_hand.score(other)
-    assert dict(model.explain())["f1"] == 4.0 * dict(by_hand.explain())["f1"]
-    np.testing.assert_array_equal(model.score(test), expected)
-    np.testing.assert_array_equal(load_model(str(tmp_path / "m")).score(test), expected)
 
 
 def text(settings=(), reasons=("", "one item", "no pair"), **more):

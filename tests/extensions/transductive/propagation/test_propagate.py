@@ -10,7 +10,6 @@ from reference import propagation as dense
 from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, FitError
-from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.extensions.transductive.propagation.ranked import merge_sets
 from rerank.learners.base import LEARNERS
@@ -114,23 +113,6 @@ def test_labels_of_the_lists_to_be_ranked_change_no_byte(settings, labels, make_
     other = {"zeros": np.zeros(test.n_items), "permuted": rng.permutation(test.labels)}.get(labels)
     model = fit(method(**settings), make_lists(1))
     assert model.score(test).tobytes() == model.score(test.replace_labels(other)).tobytes()
-
-
-@pytest.mark.parametrize(
-    "settings", [{}, {"form": "inductive"}, {"control": "random"}, {"control": "oracle"}]
-)
-def test_any_number_of_jobs_gives_the_same_bytes(settings, make_lists, tmp_path):
-    test, done = make_lists(2), []
-    for jobs in (1, 3):
-        with parallel.using(jobs):
-            model = fit(method(**settings), make_lists(1))
-            found = model.adapt(test, advance=done.append)
-            model.save(str(tmp_path / f"m{jobs}"))
-            (tmp_path / f"s{jobs}").write_bytes(found.scores.tobytes())
-        assert sum(done) == test.n_lists
-        done.clear()
-    for name in "ms":
-        assert (tmp_path / f"{name}1").read_bytes() == (tmp_path / f"{name}3").read_bytes()
 
 
 def crossed(seeds, directions):

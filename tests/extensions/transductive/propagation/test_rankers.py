@@ -47,7 +47,6 @@ def random_lists(seed=0, sizes=(7, 1, 12, 5, 9, 4), layout="dense", d=4):
     return CandidateLists.from_arrays(features(layout, X), y, group=list(sizes), source="set")
 
 
-BY_DEV = "it chooses by development lists, which a single list does not have"
 REASONS = ("", "one item", "", "no pair", "", "no labels")
 
 
@@ -116,17 +115,6 @@ def test_ranksvm_is_at_the_minimum_of_each_list(loss):
         pairs = ExplicitPairs(lists.subset([i]), list_balance=True)
         best = pairs.objective(pairs.minimum(base.C, loss)[0], base.C, loss)
         assert pairs.objective(found.weights[i], base.C, loss) <= best * (1 + 1e-7)
-
-
-@pytest.mark.parametrize("name", ["ranksvm", "mert", "pro", "perceptron"])
-def test_other_lists_and_their_order_do_not_matter(name):
-    lists, base = random_lists(3), learner(name)
-    found = list_rankers(base, lists, "l2").weights
-    order = [4, 2, 0]
-    np.testing.assert_array_equal(list_rankers(base, lists.subset(order), "l2").weights, found[order])
-    alone, reason = ranker_of(base, lists.subset([2]), "l2")
-    assert reason == ""
-    np.testing.assert_array_equal(alone, found[2])
 
 
 def test_identical_lists_have_identical_rankers_and_the_seed_is_that_of_the_learner():

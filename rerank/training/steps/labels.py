@@ -1,9 +1,12 @@
-"""Unjudged items of judged lists: the label that the learner sees, or an error that names the choices."""
+"""Labels of the training lists: quantised ones, and what unjudged items of judged lists get.
+
+Development lists and out-of-fold scores keep their own labels.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -16,6 +19,10 @@ from rerank.learners.base import Learner
 from rerank.models.training import Training, UnjudgedRecord
 from rerank.training.data import TrainingData
 from rerank.training.steps.base import STEPS, Stage, Step
+
+if TYPE_CHECKING:
+    from rerank.data.labels import Quantiser
+
 
 Unjudged = Literal["skip", "negative", "error"]
 _COUNT_THEM = "--unjudged negative (unjudged='negative') counts them as not relevant"
@@ -60,8 +67,16 @@ def with_level(lists: CandidateLists, level: float) -> CandidateLists:
     return lists.replace_labels(np.where(unjudged_items(lists), level, lists.labels))
 
 
+class _OfLabels:
+    """Base of what changes labels alone."""
+
+    def unfold(self, weights: Floats, names: list[str], source: str) -> Floats:
+        """Return the weights: features stay as they are."""
+        return weights
+
+
 @dataclass(frozen=True)
-class Level:
+class Level(_OfLabels):
     """The label that unjudged items of judged lists get."""
 
     label: float
@@ -69,10 +84,6 @@ class Level:
     def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
         """Return lists with that label; lists without labels stay as they are."""
         return with_level(lists, self.label)
-
-    def unfold(self, weights: Floats, names: list[str], source: str) -> Floats:
-        """Return the weights: features stay as they are."""
-        return weights
 
 
 @STEPS.register("unjudged")
@@ -141,3 +152,51 @@ class LabelUnjudged(Step):
             label=self.label,
             positives_only=not has_negative(lists),
         )
+
+
+@dataclass(frozen=True)
+class QuantisedLabels(_OfLabels):
+    """A scheme that quantises labels: best, above=T, model=FILE, top=P%, kmeans=K or list-kmeans=K."""
+
+    quantiser: Quantiser
+
+    def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
+        """Return the lists with quantised labels; RerankError if there are none, or no such model."""
+        from rerank.models.predict import with_quantised
+
+        return with_quantised(lists, self.quantiser)
+
+
+@STEPS.register("quantise")
+@dataclass(frozen=True)
+class QuantiseLabels(Step):
+    """Quantise the labels of all training lists, before features are selected or folds are drawn."""
+
+    quantise: str | None = None
+
+    name: ClassVar[str] = "quantise"
+    stage: ClassVar[Stage] = "data"
+    place: ClassVar[int] = 10
+    settings: ClassVar[tuple[str, ...]] = ("quantise",)
+    section: ClassVar[str] = "data"
+
+    @property
+    def active(self) -> bool:
+        return self.quantise is not None
+
+    def check(self, learner: Learner, metric: Metric | None) -> None:
+        if self.active:
+            self._quantiser()
+
+    def fit(self, lists: CandidateLists, raw: CandidateLists) -> QuantisedLabels:
+        return QuantisedLabels(self._quantiser())
+
+    def record(self, training: Training, data: TrainingData, learner: Learner) -> None:
+        if self.active:
+            training.data = training.data.with_fields(quantise=str(self._quantiser()))
+
+    def _quantiser(self) -> Quantiser:
+        from rerank.data.labels import parse_quantiser
+
+        assert self.quantise is not None  # it is active
+        return parse_quantiser(self.quantise)

@@ -57,7 +57,6 @@ VERBS = {
     ),
     "append": ("append.append", "Add named features from numbers that other programs wrote."),
     "split": ("split.split", "Draw parts or folds of the lists; every list is whole in one part."),
-    "fuse": ("fuse.fuse", "Fuse the runs of several systems into one, and judge it."),
     "label": ("label.label", "Make labels of candidates from references, gold trees or native structures."),
     "similarity": (
         "similarity.similarity",

@@ -23,9 +23,9 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
-        from rerank.cli.crash import report
+        from rerank.cli.frame import report_crash
 
-        code = report(error)
+        code = report_crash(error)
     sys.exit(code)
 
 

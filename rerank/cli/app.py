@@ -13,8 +13,7 @@ import typer
 from typer.main import get_command
 
 from rerank._version import __version__
-from rerank.cli import crash
-from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error
+from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error, set_debug
 from rerank.cli.hints import usage_text
 from rerank.cli.messages import say, set_quiet
 from rerank.cli.parser import NO_HELP, Command, Group, command_of
@@ -31,33 +30,33 @@ VERBS = {
         "Evaluate systems on judged lists against first-best, random and oracle, with significance.",
     ),
     "compare": (
-        "compare.compare",
+        "evaluate.compare",
         "Test every two systems: bootstrap, randomisation, Wilcoxon, t, McNemar, Holm's correction.",
     ),
     "run": (
-        "running.run",
+        "experiments.run",
         "Train and judge the rows of an experiment; what is there already is not done again.",
     ),
     "report": (
-        "report.report",
+        "experiments.report",
         "Report values, intervals, paired tests and ranks of experiments; nothing is trained.",
     ),
     "show": (
-        "show.show",
+        "models.show",
         "Print a model: learner, settings, training data, weights by name, fragments of trees.",
     ),
-    "validate": ("validate.validate", "Report what a file holds: lists, items, features, labels, oddities."),
+    "validate": ("lists.validate", "Report what a file holds: lists, items, features, labels, oddities."),
     "pairs": (
-        "pairs.pairs",
+        "lists.pairs",
         "Count the pairs that pair relations give, with the labels as they are and quantised.",
     ),
     "convert": (
-        "convert.convert",
+        "lists.convert",
         "Write lists in another format; a store (NAME.store) opens at once and keeps every column.",
     ),
-    "append": ("append.append", "Add named features from numbers that other programs wrote."),
-    "split": ("split.split", "Draw parts or folds of the lists; every list is whole in one part."),
-    "label": ("label.label", "Make labels of candidates from references, gold trees or native structures."),
+    "append": ("lists.append", "Add named features from numbers that other programs wrote."),
+    "split": ("lists.split", "Draw parts or folds of the lists; every list is whole in one part."),
+    "label": ("lists.label", "Make labels of candidates from references, gold trees or native structures."),
     "similarity": (
         "similarity.similarity",
         "Compare every list, or item, with every other: a Gram matrix, the nearest ones, a map.",
@@ -67,19 +66,19 @@ VERBS = {
         "Use a system only on the lists on which it can be trusted, and the baseline elsewhere.",
     ),
     "weigh-lists": (
-        "weigh_lists.weigh_lists",
+        "similarity.weigh_lists",
         "Weigh training lists by how much they look like the lists to be ranked "
         "(KLIEP with a kernel on lists).",
     ),
     "list": (
-        "listing.list_",
+        "help.list_",
         "List learners, metrics, formats, scalings or kernels; with a name, the settings of one.",
     ),
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
     "features": ("features.GROUP", "Features computed from the candidates themselves."),
     "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),
     "weights": (
-        "weights.GROUP",
+        "models.WEIGHTS",
         "Models from and to other tools' files: weights of linear models, models of SVM-light-TK.",
     ),
 }
@@ -172,7 +171,7 @@ def root(
         bool,
         typer.Option(
             "--debug",
-            callback=crash.set_debug,
+            callback=set_debug,
             is_eager=True,
             envvar="RERANK_DEBUG",
             help="Print the traceback of an internal error.",

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
 from rerank.core.settings import setting
+from rerank.core.text import count
 from rerank.extensions.questions.features import QASettings
 
 
@@ -30,7 +31,6 @@ def consensus(given: Consensus) -> None:
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
-    from rerank.core.text import count
     from rerank.formats.base import format_for
     from rerank.training.consensus import consensus_features
 
@@ -70,7 +70,6 @@ def parse(given: Parse) -> None:
     \b
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
-    from rerank.core.text import count
     from rerank.extensions.parsing.feature_stores import parse_features, type_lines
 
     typed = {"types": given.types, "closed_class": given.closed_class, "left_out": given.left_out}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
+from rerank._version import __version__
 from rerank.cli.hints import file_hint
 from rerank.cli.messages import inform as inform
 from rerank.cli.messages import interruption, say, set_quiet, showing
@@ -31,6 +35,9 @@ EXIT_PIPE = 141
 FIRST, LISTS, CHOICE, TESTS = "", "Training lists", "Choice and tuning", "Tests"
 OUTPUTS, RUNNING, READING = "Further outputs", "Running", "Reading"
 ORDER = (FIRST, LISTS, CHOICE, TESTS, OUTPUTS, RUNNING, READING)
+
+_KERNELS = "rerank.native"
+_debug: ContextVar[bool] = ContextVar("debug", default=False)
 
 V = TypeVar("V", bound="Verb")
 
@@ -210,6 +217,46 @@ def output_error(error: OSError) -> int:
         say(str(os_error(STDOUT, error)))
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_PIPE if closed else EXIT_USAGE
+
+
+def set_debug(value: bool) -> bool:
+    """Set whether tracebacks are printed; the callback of ``rerank --debug``."""
+    _debug.set(value)
+    return value
+
+
+def report_crash(error: BaseException) -> int:
+    """Report an error that nothing expected, or kernels that are not built; return the exit code.
+
+    The traceback is printed after ``rerank --debug``. Otherwise it is written to a file of the folder for
+    temporary files, with the versions and the arguments.
+    """
+    if isinstance(error, ImportError) and re.match(r"rerank\.(.*\.)?native\b", error.name or ""):
+        stale = "a kernel cannot be imported, build them again (make build): " * (error.name != _KERNELS)
+        say(f"{stale}{error}")
+        return EXIT_USAGE
+    lines = visible("".join(traceback.format_exception(error)))
+    problem = f"internal error ({type(error).__name__}: {error})"
+    if _debug.get():
+        print(lines, end="", file=sys.stderr)
+        say(problem)
+        return EXIT_CRASH
+    import platform
+    import tempfile
+
+    numpy = getattr(sys.modules.get("numpy"), "__version__", "not loaded")
+    versions = (
+        f"rerank {__version__}, Python {platform.python_version()}, numpy {numpy}, {platform.platform()}"
+    )
+    try:
+        number, path = tempfile.mkstemp(".txt", "rerank-traceback-")
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(f"{versions}\narguments: {sys.argv[1:]!a}\n\n{lines}")
+    except OSError:  # nowhere to write
+        say(f"please report this {problem} with what 'rerank --debug' prints")
+    else:
+        say(f"please report this {problem} with the file {path}")
+    return EXIT_CRASH
 
 
 def write(

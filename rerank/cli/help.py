@@ -1,12 +1,19 @@
-"""``rerank help``: the manual, Markdown files in rerank/docs and in the folders of the extensions."""
+"""``rerank list`` and ``rerank help``: what there is to choose from, and the manual.
+
+The pages of the manual are Markdown files in rerank/docs and in the folders of the extensions.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from rerank.cli.frame import Verb, verb
+from rerank.cli.frame import Printed, Verb, verb, write
+from rerank.core.errors import ConfigError
+from rerank.core.registry import did_you_mean
 from rerank.core.settings import setting
+
+KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 
 
 def pages() -> dict[str, str]:
@@ -34,9 +41,6 @@ def help_(given: Help) -> None:
     \b
     rerank help tutorial
     """
-    from rerank.core.errors import ConfigError
-    from rerank.core.registry import did_you_mean
-
     manual = pages()
     if given.topic is None:
         width = max(map(len, manual))
@@ -54,3 +58,35 @@ def help_(given: Help) -> None:
         Console(file=unescaped(sys.stdout)).print(Markdown(manual[given.topic]))
     else:
         print(manual[given.topic], end="")
+
+
+class List(Printed, Verb):
+    """Options of ``rerank list``."""
+
+    kind: str = setting(..., "kind of component to list", argument=True, metavar="|".join(KINDS))
+    name: str | None = setting(
+        None, "one learner, metric or kernel: its settings, defaults, meanings", argument=True, metavar="NAME"
+    )
+
+
+@verb(List)
+def list_(given: List) -> None:
+    """List learners, metrics, formats, scalings or kernels; with a name, the settings of one.
+
+    \b
+    rerank list learners perceptron
+    rerank list metrics nDCG
+    """
+    from rerank.cli import listings
+
+    if given.kind not in KINDS:
+        raise ConfigError(f"unknown kind {given.kind!r}; {did_you_mean(given.kind, KINDS)}")
+    if given.name is None:
+        table = listings.LISTINGS[given.kind]()
+        lines = listings.lines_of(table)
+    elif given.kind in listings.DETAILS:
+        lines = listings.DETAILS[given.kind](given.name)
+        table = listings.TABLES[given.kind](given.name)
+    else:
+        raise ConfigError(f"'rerank list {given.kind}' takes no name")
+    write(given.as_, lambda: lines, lambda: list(table.records()), lambda: [table])

@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from rerank.cli.frame import TESTS, Printed, Verb, VerbGroup, Workers, verb, write
 from rerank.cli.train import Configured
-from rerank.core.settings import setting
+from rerank.core.errors import ConfigError
+from rerank.core.settings import Settings, setting
 from rerank.training.options import TrainOptions
 
-if TYPE_CHECKING:
-    from rerank.core.tables.table import Table
+
+class Ranked(Printed, Verb):
+    """A table of features, the most important ones first."""
+
+    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
+    out: str | None = setting(
+        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
+    )
+
+    def check_out(self, inputs: Iterable[str]) -> None:
+        """Check the file to write before long work."""
+        from rerank.formats.sources import check_outputs
+
+        check_outputs({} if self.out is None else {"--out": self.out}, inputs)
+
+    def show(self, found: Any) -> None:
+        """Print what was found, and write all of its rows if asked to."""
+        from rerank.core.files.write import write_lines
+        from rerank.core.tables.text import text_lines
+
+        tables = found.tables(self.top)
+        write(self.as_, lambda: text_lines(tables[0]), found.as_json, lambda: tables)
+        if self.out is not None:
+            write_lines(self.out, found.tsv())
 
 
-class Weights(Printed, Verb):
+class Grouped(Settings):
+    """Features that go together."""
+
+    group: tuple[str, ...] = setting(
+        (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
+    )
+
+
+class Weights(Ranked):
     """Options of ``rerank importance weights``."""
 
     reads: ClassVar = True
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
-    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
-    out: str | None = setting(
-        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
-    )
 
 
 @verb(Weights)
@@ -34,18 +61,15 @@ def weights(given: Weights) -> None:
     \b
     rerank importance weights model dev.txt
     """
-    from rerank.formats.sources import check_outputs, inputs_of
+    from rerank.formats.sources import inputs_of
     from rerank.models.importance import standardised_weights
 
-    check_outputs(
-        {} if given.out is None else {"--out": given.out}, inputs_of(given.data, given.reading, given.model)
-    )
+    given.check_out(inputs_of(given.data, given.reading, given.model))
     found = standardised_weights(given.model, given.data, reading=given.reading)
-    _print(given.as_, found.tables(given.top), found.as_json)
-    _write(found.tsv(), given.out)
+    given.show(found)
 
 
-class Permute(Printed, Workers, Verb):
+class Permute(Grouped, Workers, Ranked):
     """Options of ``rerank importance permute``."""
 
     reads: ClassVar = True
@@ -54,15 +78,8 @@ class Permute(Printed, Workers, Verb):
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
     metric: str | None = setting(None, "what to permute", flags=("--metric", "-m"), metavar="METRIC")
-    group: tuple[str, ...] = setting(
-        (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
-    )
     repeats: int = setting(10, "permutations of each list", metavar="N", ge=1, group=TESTS)
     permutation_seed: int = setting(1, "random seed of the permutations", metavar="N", ge=0, group=TESTS)
-    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
-    out: str | None = setting(
-        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
-    )
 
 
 @verb(Permute)
@@ -73,15 +90,12 @@ def permute(given: Permute) -> None:
     rerank importance permute model test.txt --metric AP
     rerank importance permute model test.store --metric PARSEVAL --group 'Rule*' --group 'Heads*'
     """
-    from rerank.core.errors import ConfigError
-    from rerank.formats.sources import check_outputs, inputs_of
+    from rerank.formats.sources import inputs_of
     from rerank.models.importance import permutation_importance
 
     if given.metric is None:
         raise ConfigError("no metric: give one (--metric)")
-    check_outputs(
-        {} if given.out is None else {"--out": given.out}, inputs_of(given.data, given.reading, given.model)
-    )
+    given.check_out(inputs_of(given.data, given.reading, given.model))
     found = permutation_importance(
         given.model,
         given.data,
@@ -90,11 +104,10 @@ def permute(given: Permute) -> None:
         **given.others("model", "data", "metric", "group", "top", "out", "as_"),
         **given.judging,
     )
-    _print(given.as_, found.tables(given.top), found.as_json)
-    _write(found.tsv(), given.out)
+    given.show(found)
 
 
-class Ablate(Configured, Printed, Verb):
+class Ablate(Configured, Grouped, Ranked):
     """Options of ``rerank importance ablate``."""
 
     configures: ClassVar = TrainOptions
@@ -102,13 +115,6 @@ class Ablate(Configured, Printed, Verb):
 
     test: str | None = setting(None, "lists on which models are compared; default: dev", metavar="FILE")
     test_refs: tuple[str, ...] = setting((), "their references", metavar="FILE")
-    group: tuple[str, ...] = setting(
-        (), "features that go together, as for --features: 'prm*,-prm7'; default: each alone", metavar="ITEMS"
-    )
-    top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
-    out: str | None = setting(
-        None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
-    )
     resampling_seed: int = setting(12345, "random seed of the tests", metavar="N", ge=0, group=TESTS)
 
 
@@ -119,7 +125,6 @@ def ablate(given: Ablate) -> None:
     \b
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
     """
-    from rerank.formats.sources import check_outputs
     from rerank.training.ablation import ablation
     from rerank.training.config import read_config
 
@@ -129,7 +134,7 @@ def ablate(given: Ablate) -> None:
         given.typed if given.learner is None else {**given.typed, "learner.name": given.learner},
     )
     inputs = [*trained.files(), *(given.test_refs or []), *([] if given.test is None else [given.test])]
-    check_outputs({} if given.out is None else {"--out": given.out}, inputs)
+    given.check_out(inputs)
     found = ablation(
         None,
         trained,
@@ -139,21 +144,7 @@ def ablate(given: Ablate) -> None:
         seed=given.resampling_seed,
         **given.judging,
     )
-    _print(given.as_, found.tables(given.top), found.as_json)
-    _write(found.tsv(), given.out)
-
-
-def _print(form: str, tables: Sequence[Table], record: Callable[[], Any]) -> None:
-    from rerank.core.tables.text import text_lines
-
-    write(form, lambda: text_lines(tables[0]), record, lambda: tables)
-
-
-def _write(rows: Iterator[str], out: str | None) -> None:
-    from rerank.core.files.write import write_lines
-
-    if out is not None:
-        write_lines(out, rows)
+    given.show(found)
 
 
 GROUP = VerbGroup(

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.frame import OUTPUTS, RUNNING, Verb, Workers, inform, verb
 from rerank.core.settings import setting
+from rerank.core.text import count
 
 
 class Predict(Workers, Verb):
@@ -63,7 +64,6 @@ def predict(given: Predict) -> None:
     \b
     rerank predict model test.txt > scores.txt
     """
-    from rerank.core.text import count
     from rerank.models import predict as predicting
 
     found = predicting.predict(given.model, given.data, given.as_, **given.others("model", "data", "as_"))

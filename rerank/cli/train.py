@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rerank.cli.frame import CHOICE, OUTPUTS, Verb, inform, verb
+from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.training.options import TrainOptions
 
@@ -64,7 +65,6 @@ def train(given: Train) -> None:
     \b
     rerank train --data train.txt --dev vali.txt --metric AP --keep best --out model
     """
-    from rerank.core.errors import ConfigError
     from rerank.training.config import grid_of, read_config
     from rerank.training.train import train_files
 

@@ -96,6 +96,10 @@ class Rows:
     def __len__(self) -> int:
         return self._n
 
+    def holds(self, n: int) -> bool:
+        """Return whether ``more`` would not move the rows that there are."""
+        return (self._n + n) * self._row <= len(self._pages)
+
     def more(self, n: int) -> AnyArray:
         """Return ``n`` new rows to be filled, before the next call and no later.
 

@@ -23,10 +23,10 @@ from rerank.data.names import ITEM_NAMES, LISTS
 from rerank.data.reading import Reading
 from rerank.data.store import restore
 from rerank.formats.base import FORMATS, detect
+from rerank.formats.buffers import BOM
 from rerank.formats.builders import Grouper, StringBuilder, filled_lines
 from rerank.formats.common import finite, in_list_order, quoted
 
-BOM = b"\xef\xbb\xbf"
 _AT_ONCE = 1 << 20  # bytes of lines that are objects at a time
 _OF_NUMBERS = b"0123456789+-.eE \t\r\n"
 
@@ -238,7 +238,7 @@ def _ranked_table(path: str) -> Scored:
 
 
 def _text(head: bytes) -> bytes:
-    return head.removeprefix(b"\xef\xbb\xbf")
+    return head.removeprefix(BOM)
 
 
 def _first_line(head: bytes) -> bytes:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -18,13 +18,15 @@ from rerank.core.files.write import check_target, transaction
 from rerank.core.text import count
 from rerank.data.arrays import cells, is_nested, kind_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.describe import Contents, describe
 from rerank.data.frames import is_frame, refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 from rerank.data.store import check_place, restore
 from rerank.formats import load
 from rerank.formats.base import FORMATS, format_for, load_for
+
+if TYPE_CHECKING:
+    from rerank.data.describe import Contents
 
 Data = str | os.PathLike[str] | CandidateLists | Any  # Any: data frames, which are not imported
 
@@ -315,4 +317,6 @@ def validate(data: Data, *, reading: Reading | None = None) -> Contents:
     labels    0 × 1, 1 × 1
     ids       none
     """
+    from rerank.data.describe import describe
+
     return describe(read_judged(data, reading))

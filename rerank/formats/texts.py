@@ -7,13 +7,12 @@ sentences from 0, by order otherwise.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataNote, FormatError
+from rerank.core.errors import ConfigError, FormatError
 from rerank.core.files.read import read_bytes, shown
 from rerank.core.text import count
 from rerank.core.types import Bytes, Index
@@ -21,6 +20,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.buffers import content_start
+from rerank.formats.common import note
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -61,8 +61,7 @@ def drop_duplicates(lists: CandidateLists) -> CandidateLists:
     dropped = int(np.count_nonzero(again))
     if dropped == 0:
         return lists
-    note = f"{lists.source}: {dropped} of {lists.n_items} items repeat a text of their list; left out"
-    warnings.warn(note, DataNote, stacklevel=2)
+    note(f"{lists.source}: {dropped} of {lists.n_items} items repeat a text of their list; left out")
     return lists.kept(~again)
 
 
@@ -97,8 +96,7 @@ def _column(lists: CandidateLists, path: str, lines: StringColumn, numbers: Inde
     n, source = lists.n_lists, lists.source
     found = count(len(lines), "reference")
     if numbers is not None and len(lines) == n and np.array_equal(numbers, np.arange(1, n + 1)):
-        note = f"{shown(path)}: the ids of {source} count from 1; references are taken in order"
-        warnings.warn(note, DataNote, stacklevel=2)
+        note(f"{shown(path)}: the ids of {source} count from 1; references are taken in order")
         numbers = None
     if numbers is None:
         if len(lines) != n:
@@ -110,6 +108,5 @@ def _column(lists: CandidateLists, path: str, lines: StringColumn, numbers: Inde
         raise FormatError(shown(path), None, found, expected)
     unused = len(lines) - len(np.unique(numbers))
     if unused:
-        note = f"{shown(path)}: {unused} of {len(lines)} references have no list in {source}"
-        warnings.warn(note, DataNote, stacklevel=2)
+        note(f"{shown(path)}: {unused} of {len(lines)} references have no list in {source}")
     return lines if np.array_equal(numbers, np.arange(len(lines))) else lines.take(numbers)

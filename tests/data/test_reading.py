@@ -8,8 +8,8 @@ from typing import get_args, get_origin
 
 import pytest
 
+from rerank.cli.lists import Validate
 from rerank.cli.parser import fields_of, parameters_of
-from rerank.cli.validate import Validate
 from rerank.core.errors import ConfigError
 from rerank.data.reading import PER_PART, DataSection, Reading, ReadOptions
 from rerank.formats import FORMATS, load

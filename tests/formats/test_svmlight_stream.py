@@ -20,14 +20,14 @@ from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
 from rerank.data.store import arrays_of
 from rerank.formats import load
-from rerank.formats.svmlight import stream
+from rerank.formats.svmlight import format, stream
 
 
 def outcome(path: Path, large: int, piece: int, **options: Any) -> tuple[object, ...]:
     """All that reading gives: arrays by name with their types, or the error; and the notes."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
-        patch.setattr(stream, "LARGE", large)
+        patch.setattr(format, "LARGE", large)
         patch.setattr(stream, "PIECE", piece)
         try:
             lists = load(path, format="svmlight", **options)
@@ -45,7 +45,6 @@ def is_read(path: Path, piece: int = 300, threads: int = 1, **options: Any) -> b
     """Whether the file is read in pieces, not handed over."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(stream, "LARGE", 0)
         patch.setattr(stream, "PIECE", piece)
         return stream.read_pieces(str(path), ReadOptions(threads=threads, **options), None) is not None
 
@@ -154,7 +153,7 @@ def test_ids_and_missing_values_over_pieces(tmp_path: Path) -> None:
     assert is_read(path, 500, missing="nan")
     check(path, 500, missing="nan")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream, "LARGE", 0)
+        patch.setattr(format, "LARGE", 0)
         patch.setattr(stream, "PIECE", 500)
         with pytest.warns(match="240 of 300 items have no comment"):
             lists = load(path, missing="nan", threads=2)

@@ -168,9 +168,7 @@ class Forest:
         symbols : int32 (n_words)
         """
         words = self.is_word()
-        before = np.zeros(len(words) + 1, dtype=np.int64)
-        np.cumsum(words, out=before[1:])
-        return before[self.offsets], self.symbols[words]
+        return offsets_of(words)[self.offsets], self.symbols[words]
 
 
 def other_words(trees: Forest, gold: Forest, lists: Index) -> int:
@@ -244,8 +242,7 @@ class TreeReader:
         Raises BracketError at the first text that is not a tree.
         """
         spans = np.ascontiguousarray(spans, dtype=np.int64)
-        bounds = np.zeros(len(spans) + 1, dtype=np.int64)
-        np.cumsum(spans[:, 1] - spans[:, 0], out=bounds[1:])
+        bounds = offsets_of(spans[:, 1] - spans[:, 0])
         symbols, sizes = bytearray(), bytearray()
         offsets = np.zeros(len(spans) + 1, dtype=np.int64)
         longest = int(np.diff(bounds).max(initial=0))

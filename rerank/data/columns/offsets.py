@@ -129,5 +129,5 @@ class Ragged:
 
     def count(self, mask: Mask) -> Floats:
         """Return how many entries of each list are in the mask (n): float64 (n_lists)."""
-        running = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
+        running = offsets_of(mask)
         return (running[self.offsets[1:]] - running[self.offsets[:-1]]).astype(np.float64)

@@ -49,9 +49,8 @@ class StringColumn(Sequence[str]):
     def from_strings(cls, strings: Iterable[str | bytes]) -> StringColumn:
         """Return the column of ``strings``, in their order; raises DataError at a lone surrogate."""
         parts = [s if isinstance(s, bytes) else utf8(s) for s in strings]
-        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
-        return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets)
+        lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+        return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets_of(lengths))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -83,8 +83,9 @@ class Traces:
 
     def kept(self, which: Mask) -> Traces:
         """Return the same structures with only the residues of the mask (n_residues)."""
-        inside = np.append(0, np.cumsum(which))[self.offsets].astype(np.int64)
-        return Traces(inside, self.keys[which], self.xyz[which], self.residues[which])
+        return Traces(
+            offsets_of(which)[self.offsets], self.keys[which], self.xyz[which], self.residues[which]
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Traces]) -> Traces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from dataclasses import replace
 from typing import ClassVar
@@ -30,7 +31,6 @@ from rerank.formats.common import (
 )
 from rerank.formats.feature_columns import is_wide, read_feature_names
 from rerank.formats.svmlight.read import open_source, read_lists
-from rerank.formats.svmlight.stream import read_pieces
 from rerank.native.formats._write import SvmlightLines, most_values
 
 # The start of an item line: a label, or none if a qid or a feature is first. Nothing is read twice.
@@ -97,6 +97,7 @@ def written(lists: CandidateLists, path: str) -> StringColumn:
     return classes
 
 
+LARGE = 1 << 23  # bytes of a file from which on it is read in pieces
 _BLANKS = (9, 13, 32)
 _VALUE_BOUND = 40  # bytes of " index:value" at most
 _LINE_BOUND = 48  # of label, "qid:", "#", blanks, newline
@@ -137,9 +138,13 @@ class SVMLight(Format):
         names = None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
-        found = read_pieces(path, options, names)
-        if found is not None:
-            return found
+        is_large = os.path.isfile(path) and os.path.getsize(path) >= LARGE  # a pipe is none
+        if is_large and options.layout != "sparse" and not options.classes:
+            from rerank.formats.svmlight.stream import read_pieces  # small files do without it
+
+            found = read_pieces(path, options, names)
+            if found is not None:
+                return found
         data, source = read_bytes(path), shown(path)
         if not options.classes:
             return read_lists(open_source(data, source, options), names)

@@ -10,7 +10,6 @@ it gives up, and the reader of whole texts (svmlight.read) reads the file anew, 
 
 from __future__ import annotations
 
-import mmap
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -23,14 +22,15 @@ import numpy as np
 from rerank.core import progress
 from rerank.core.errors import FormatError, RerankError
 from rerank.core.files.archives import MAGIC_LENGTH, archive_of
-from rerank.core.files.read import first_bytes, is_pipe, opened, read_blocks
+from rerank.core.files.read import first_bytes, opened, read_blocks
 from rerank.core.types import AnyArray, Bytes, Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, require_dense
+from rerank.data.matrix import Dense
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import BOM, strings_at
+from rerank.formats.builders import Rows
 from rerank.formats.common import absent_value
 from rerank.formats.feature_columns import WIDE, ColumnNames
 from rerank.formats.svmlight.read import (
@@ -43,11 +43,9 @@ from rerank.formats.svmlight.read import (
 from rerank.native.data._matrix import value_fault
 from rerank.native.formats._svmlight import parse_dense, scan
 
-LARGE = 1 << 23  # bytes of a file from which on it is read in pieces
 PIECE = 1 << 21
 _PADDING = 64  # readable bytes that kernels need after a piece
-_SPARE = 1.05  # rows that there is room for, over those that the first piece lets expect
-_INFLATION = 4  # the same for the bytes of an archive
+_INFLATION = 4  # bytes of text to expect for each byte of an archive
 
 Fill = Callable[[memoryview], int]
 
@@ -57,16 +55,12 @@ class _NotPlainError(Exception):
 
 
 def read_pieces(path: str, options: ReadOptions, given: ColumnNames | None) -> CandidateLists | None:
-    """Return the lists of a file, None if it is small, standard input, or not plain.
+    """Return the lists of a large file, None if it is not plain.
 
     Raises FormatError if an archive is damaged, DataError if there are fewer names than features.
     """
-    if is_pipe(path) or options.classes or options.layout == "sparse" or not hasattr(mmap, "MAP_ANONYMOUS"):
-        return None
     try:
         size = os.stat(path).st_size
-        if size < LARGE:
-            return None
         with ExitStack() as stack:
             if archive_of(first_bytes(path, MAGIC_LENGTH)) is None:
                 fill = _of_file(stack.enter_context(opened(path)).rewound(), size)
@@ -74,7 +68,7 @@ def read_pieces(path: str, options: ReadOptions, given: ColumnNames | None) -> C
                 fill = _of_blocks(read_blocks(path))
                 size *= _INFLATION
             shown = progress.step(f"parsing {os.path.basename(path)}", size, "byte")
-            return _Reader(path, options, given, size).lists(fill, stack.enter_context(shown))
+            return _Reader(path, options, given).lists(fill, stack.enter_context(shown))
     except (_NotPlainError, OSError):
         return None
 
@@ -140,36 +134,6 @@ class _Lines:
         return cut
 
 
-class _Room:
-    """A dense array that grows at its end; its pages move, so nothing else may hold a view then."""
-
-    def __init__(self, n_rows: int, width: int, dtype: str) -> None:
-        self.width, self.dtype = width, np.dtype(dtype)
-        self.pages = mmap.mmap(-1, self.size(n_rows), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.view()
-
-    def size(self, n_rows: int) -> int:
-        """The bytes of so many rows; raises _NotPlainError if there is no memory."""
-        try:
-            require_dense(n_rows, self.width, self.dtype)
-        except RerankError:  # the reader of whole texts knows how many rows there are
-            raise _NotPlainError from None
-        return max(n_rows, 1) * self.width * self.dtype.itemsize
-
-    def view(self) -> None:
-        self.values: AnyArray = np.frombuffer(self.pages, self.dtype).reshape(-1, self.width)
-
-    def grow(self, n_rows: int) -> None:
-        """Make room for so many rows, or half as many again as there were."""
-        n_rows = max(n_rows, len(self.values) * 3 // 2)
-        del self.values
-        try:
-            self.pages.resize(self.size(n_rows))
-        except (BufferError, SystemError):  # a view that is left, a system that cannot move pages
-            raise _NotPlainError from None
-        self.view()
-
-
 @dataclass
 class _Piece:
     """What was read of one piece: labels, where runs of a qid begin, their qids, ids, values present.
@@ -187,18 +151,14 @@ class _Piece:
 
 @dataclass
 class _Reader:
-    """The state of one reading, which threads share; ``size`` are the bytes of text to expect."""
+    """The state of one reading, which threads share."""
 
     path: str
     options: ReadOptions
     given: ColumnNames | None
-    size: int
-    room: _Room = field(init=False)
-    has_qid: bool = field(init=False, default=False)
     failed: bool = False
     n_pieces: int = 0  # that were read
     n_bytes: int = 0  # of these
-    n_rows: int = 0  # of these
     parsing: int = 0  # pieces
     parsed: dict[int, _Piece] = field(default_factory=dict)  # not yet joined
     n_joined: int = 0  # rows of the pieces that were joined
@@ -209,6 +169,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self.first = 0 if self.options.zero_based else 1
+        self.auto = self.options.layout == "auto" and self.options.missing != "nan"
         self.reading = threading.Lock()
         self.turn = threading.Condition()  # guards what parsed pieces change
 
@@ -234,13 +195,14 @@ class _Reader:
                     size = 0 if self.failed else lines.next(held)
                     if not size:
                         return
-                    text, place = self.placed(np.frombuffer(held, dtype=np.uint8)[:size])
+                    text = np.frombuffer(held, dtype=np.uint8)[:size]
+                    text = text if self.n_pieces else self.begin(text)
+                    X = self.room(text)
                     number = self.n_pieces
                     self.n_pieces, self.n_bytes = number + 1, self.n_bytes + size
                     now = self.n_bytes
-                    with self.turn:
-                        self.parsing += 1
-                piece = self.parse(text, place)
+                piece = self.parse(text, X)
+                del X  # pages that are in use cannot move
                 with self.turn:
                     self.parsing -= 1
                     self.parsed[number] = piece
@@ -255,46 +217,44 @@ class _Reader:
                 self.turn.notify_all()
             raise
 
-    def placed(self, text: Bytes) -> tuple[Bytes, slice]:
-        """The text of the next piece, and its rows, for which there is room."""
-        text = text if self.n_pieces else self.begin(text)
-        rows, _, width = scan(text, self.first, False)
-        if width > self.room.width:
+    def room(self, text: Bytes) -> AnyArray:
+        """The rows of the next piece; those that there are move only while nothing is parsed into them."""
+        n_rows, _, width = scan(text, self.first, False)
+        if width > self.width:
             raise _NotPlainError
-        start, self.n_rows = self.n_rows, self.n_rows + rows
-        if self.n_rows > len(self.room.values):
-            with self.turn:
+        with self.turn:
+            if not self.rows.holds(n_rows):
                 self.turn.wait_for(lambda: self.failed or not self.parsing)
             if self.failed:
                 raise _NotPlainError
-            self.room.grow(self.n_rows)
-        return text, slice(start, self.n_rows)
+            self.parsing += 1
+            try:
+                return self.rows.more(n_rows)
+            except RerankError:  # the reader of whole texts knows how many rows there are
+                raise _NotPlainError from None
 
     def begin(self, text: Bytes) -> Bytes:
-        """The first piece without a byte order mark. What it shows: qids, the width, and how many rows."""
+        """The first piece without a byte order mark. What it shows: qids and the width."""
         if text[: len(BOM)].tobytes() == BOM:
             text = text[len(BOM) :]
         try:
             _, self.has_qid = first_item(text.tobytes(), 0, self.path)
         except FormatError:
             raise _NotPlainError from None
-        rows, _, width = scan(text, self.first, False)
-        width = max(width, 0 if self.given is None else self.given.n_columns)
-        auto = self.options.layout == "auto" and self.options.missing != "nan"
-        if not 0 < width <= WIDE or (auto and not looks_dense(text, self.first)):
+        _, _, width = scan(text, self.first, False)
+        self.width = max(width, 0 if self.given is None else self.given.n_columns)
+        if not 0 < self.width <= WIDE or (self.auto and not looks_dense(text, self.first)):
             raise _NotPlainError
-        self.steps, self.fill = steps_of(width, self.first), absent_value(self.options)
-        expected = rows * max(self.size / len(text), 1.0) * _SPARE
-        self.room = _Room(int(expected) + 1, width, self.options.dtype)
+        self.steps, self.fill = steps_of(self.width, self.first), absent_value(self.options)
+        self.rows = Rows(f"the features of {self.path}", self.options.dtype, self.width)
         return text
 
-    def parse(self, text: Bytes, place: slice) -> _Piece:
+    def parse(self, text: Bytes, X: AnyArray) -> _Piece:
         """Parse a piece into its rows; raises _NotPlainError at a fault."""
-        X = self.room.values[place]
         labels, spans = np.empty(len(X)), np.empty((len(X), 4), dtype=np.int64)
         how = 0, self.has_qid, self.first, self.fill, self.steps
         fault, _, _, n_values, columns = parse_dense(text, *how, X, labels, spans)
-        if fault or columns > self.room.width:
+        if fault or columns > self.width:
             raise _NotPlainError
         _, missing = value_fault(X.reshape(-1), True)
         starts = np.flatnonzero(spans[:, 0] >= 0)
@@ -316,13 +276,12 @@ class _Reader:
 
     def joined(self) -> CandidateLists:
         """The lists of all pieces; raises _NotPlainError if their features would be sparse."""
-        n, pieces = self.n_rows, self.pieces
-        values = self.room.values[:n]
-        auto = self.options.layout == "auto" and self.options.missing != "nan"
-        if auto and 2 * sum(one.n_values for one in pieces) < values.size:
+        n, pieces = len(self.rows), self.pieces
+        values = self.rows.array()
+        if self.auto and 2 * sum(one.n_values for one in pieces) < values.size:
             raise _NotPlainError
         if self.given is not None:
-            self.given.check(self.room.width, self.path)
+            self.given.check(self.width, self.path)
         lengths = np.concatenate([one.ids.lengths() for one in pieces])
         note_without_ids(self.path, lengths)
         ids = None
@@ -337,6 +296,6 @@ class _Reader:
             labels=labels,
             item_ids=ids,
             list_ids=StringColumn.from_strings(self.qids) if self.starts else None,
-            feature_names=None if self.given is None else self.given.at(range(self.room.width)),
+            feature_names=None if self.given is None else self.given.at(range(self.width)),
             source=self.path,
         )

@@ -1,9 +1,12 @@
-"""``rerank run``: learners compared on folds, seeds and shares of the training lists; can be resumed."""
+"""``rerank run`` and ``rerank report``: learners compared on folds, seeds and shares of lists."""
 
 from __future__ import annotations
 
-from rerank.cli.frame import EXIT_NO, RUNNING, Verb, Workers, inform, verb
+from typing import ClassVar
+
+from rerank.cli.frame import EXIT_NO, OUTPUTS, RUNNING, TESTS, Verb, Workers, inform, verb
 from rerank.cli.messages import say
+from rerank.core.errors import ConfigError, printable
 from rerank.core.settings import setting
 
 
@@ -29,15 +32,11 @@ def run(given: Run) -> int:
     \b
     rerank run configs/ohsumed.yaml --out runs/ohsumed --jobs 2
     """
-    from rerank.core.errors import ConfigError
     from rerank.experiments.overview import Overview
     from rerank.experiments.run import run as run_experiment
 
-    asked = [
-        name
-        for name, given in (("--dry-run", given.dry_run), ("--list", given.list_), ("--status", given.status))
-        if given
-    ]
+    modes = {"--dry-run": given.dry_run, "--list": given.list_, "--status": given.status}
+    asked = [name for name, wanted in modes.items() if wanted]
     if len(asked) > 1:
         raise ConfigError(f"{asked[0]} and {asked[1]}: give one of both")
     if asked:
@@ -46,22 +45,60 @@ def run(given: Run) -> int:
             "--cluster": given.cluster is not None,
             "--models": given.models,
         }
-        for name in idle:
-            if idle[name]:
+        for name, wanted in idle.items():
+            if wanted:
                 raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
         overview = Overview(given.config, given.out, given.task, given.shard)
-        from rerank.core.errors import printable
-
         people = overview.dry_run if given.dry_run else overview.progress
         shown = overview.listed() if given.list_ else map(printable, people())
         for line in shown:
             print(line)
-        if given.status and not overview.is_done:
-            return EXIT_NO
-        return 0
+        return EXIT_NO if given.status and not overview.is_done else 0
     summary = run_experiment(**given.others("dry_run", "list_", "status"))
     for cell, error in summary.failed:
         say(f"cell {cell.number} failed ({cell.row}, fold {cell.fold}): {error}")
     for line in summary.lines():
         inform(line)
     return EXIT_NO if summary.failed else 0
+
+
+class Report(Verb):
+    """Options of ``rerank report``."""
+
+    judges: ClassVar = ("missing_lists",)
+
+    folders: tuple[str, ...] = setting(
+        ...,
+        "folders written by 'rerank run'; several are several data sets, for ranks",
+        argument=True,
+        metavar="DIR",
+    )
+    all_pairs: bool = setting(False, "test every two rows", group=TESTS)
+    form: str = setting(
+        "text", "format of the report", flags=("--as",), metavar="text|json|csv|markdown|latex"
+    )
+    out: str = setting("-", "file to write", flags=("--out", "-o"), metavar="FILE")
+    per_list: str | None = setting(None, "write the values of each list (TSV)", metavar="FILE", group=OUTPUTS)
+    html: str | None = setting(
+        None, "write a page with tables, figures and lists as well", metavar="PAGE", group=OUTPUTS
+    )
+    adaptation: str | None = setting(
+        None,
+        "write a report on the test lists of transductive rows (TSV)",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
+    choices: bool = setting(False, "show the settings that each cell chose from its grid", group=OUTPUTS)
+    costs: bool = setting(False, "show times and memory, which differ from run to run", group=OUTPUTS)
+
+
+@verb(Report)
+def report(given: Report) -> None:
+    """Report values, intervals, paired tests and ranks of experiments; nothing is trained.
+
+    \b
+    rerank report runs/ohsumed --html page.html
+    """
+    from rerank.experiments.reporting import report_files
+
+    report_files(given.folders, given.form, **given.others("folders", "form"), **given.judging)

@@ -1,0 +1,202 @@
+"""Verbs about files of lists: ``validate``, ``pairs``, ``convert``, ``append``, ``split`` and ``label``."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from rerank.cli.frame import EXIT_NO, OUTPUTS, Jobs, Printed, Verb, Writes, inform, verb, write
+from rerank.core.errors import ConfigError, FormatError
+from rerank.core.settings import setting
+
+
+class Validate(Printed, Verb):
+    """Options of ``rerank validate``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists to check; - is standard input", argument=True, metavar="DATA")
+
+
+@verb(Validate)
+def validate(given: Validate) -> int:
+    """Report what a file holds: lists, items, features, labels, oddities. Exit 1 if it has faults.
+
+    \b
+    rerank validate train.txt
+    """
+    from rerank.data.describe import Contents
+    from rerank.formats.sources import validate as validate_data
+
+    try:
+        contents = validate_data(given.data, reading=given.reading)
+        lines = contents.lines()
+    except FormatError as error:
+        contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
+    write(given.as_, lambda: lines, contents.as_json, contents.tables)
+    return EXIT_NO if contents.faults else 0
+
+
+class Pairs(Printed, Verb):
+    """Options of ``rerank pairs``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
+    relation: tuple[str, ...] = setting(
+        (),
+        "only these: learner settings such as 'pairs=split split_top=5'",
+        flags=("--relation", "-r"),
+        metavar="SETTINGS",
+    )
+    quantise: tuple[str, ...] = setting(
+        (),
+        "also with quantised labels: best, above=T, model=FILE, top=P%, kmeans=K, list-kmeans=K",
+        metavar="HOW",
+    )
+
+
+@verb(Pairs)
+def pairs(given: Pairs) -> None:
+    """Count the pairs that pair relations give, with the labels as they are and quantised.
+
+    \b
+    rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
+    """
+    from rerank.models.pair_counts import count_pairs
+
+    schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
+    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.tables)
+
+
+class Convert(Writes, Verb):
+    """Options of ``rerank convert``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists to read; - is standard input", argument=True, metavar="DATA")
+    out: str = setting(..., "file to write; - is standard output", argument=True, metavar="OUT")
+
+
+@verb(Convert)
+def convert(given: Convert) -> None:
+    """Write lists in another format; a store (NAME.store) opens at once and keeps every column.
+
+    \b
+    rerank convert train.txt.gz train.store
+    """
+    from rerank.formats.base import format_for
+    from rerank.formats.convert import save
+    from rerank.formats.sources import size_of
+
+    made = save(given.data, given.out, given.to, reading=given.reading)
+    inform(f"{size_of(made)} to {given.out} ({given.to or format_for(given.out)})")
+
+
+class Append(Writes, Verb):
+    """Options of ``rerank append``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
+    columns: tuple[str, ...] = setting(
+        ...,
+        "a feature's name and a file of its values, one per item line",
+        argument=True,
+        metavar="NAME=FILE",
+    )
+    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
+
+
+@verb(Append)
+def append(given: Append) -> None:
+    """Add named features from numbers that other programs wrote.
+
+    \b
+    rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
+    """
+    from rerank.formats.convert import append as append_to
+
+    named: dict[str, str] = {}
+    for typed in given.columns:
+        name, equals, path = typed.partition("=")
+        if not (name and equals and path):
+            raise ConfigError(f"found {typed!r}, expected NAME=FILE")
+        if name in named:
+            raise ConfigError(f"feature {name!r} is given twice")
+        named[name] = path
+    append_to(given.data, named, given.out, given.to, reading=given.reading)
+
+
+class Split(Verb):
+    """Options of ``rerank split``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
+    out: str = setting(..., "folder for the parts", flags=("--out", "-o"), metavar="DIR")
+    part: tuple[str, ...] = setting(
+        (), "a part and its share, as dev=0.1", flags=("--part", "-p"), metavar="NAME=SHARE"
+    )
+    folds: int | None = setting(None, "K folds of train and test", flags=("--folds", "-k"), metavar="K", ge=2)
+    seed: int = setting(1, "random seed", metavar="N", ge=0)
+    suffix: str = setting(".letor", "suffix of the files, which names their format", metavar=".EXT")
+
+
+@verb(Split)
+def split(given: Split) -> None:
+    """Draw parts or folds of the lists; every list is whole in one part.
+
+    \b
+    rerank split all.letor --part train=0.8 --part dev=0.1 --part test=0.1 --out parts
+    """
+    from rerank.formats import convert
+    from rerank.formats.sources import size_of
+
+    parts = convert.split(given.data, given.part, **given.others("data", "part"))
+    for name, lists in parts.items():
+        inform(f"{os.path.join(given.out, name + given.suffix)}: {size_of(lists)}")
+
+
+class Label(Writes, Jobs, Verb):
+    """Options of ``rerank label``."""
+
+    reads: ClassVar = True
+
+    data: str = setting(
+        ..., "lists with texts, parses or structures; - is standard input", argument=True, metavar="DATA"
+    )
+    metric: tuple[str, ...] = setting(
+        ...,
+        "sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels",
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+    )
+    out: str | None = setting(
+        None,
+        "file of lists to write; - is standard output. Without it a table of values is printed",
+        flags=("--out", "-o"),
+        metavar="OUT",
+    )
+    per_item: str | None = setting(
+        None, "write every metric of each item (TSV); - is standard output", metavar="FILE", group=OUTPUTS
+    )
+
+
+@verb(Label)
+def label(given: Label) -> None:
+    """Make labels of candidates from references, gold trees or native structures.
+
+    Error rates are negated in labels, not in tables of values. Lists without a native are unjudged.
+
+    \b
+    rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
+    rerank label dev.parses --metric PARSEVAL.score --out dev.store
+    rerank label models/T0953 --native T0953.pdb --metric GDT
+    rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
+    """
+    from rerank.metrics import labelling
+
+    per_item = "-" if given.out is None and given.per_item is None else given.per_item
+    made = labelling.label(per_item=per_item, **given.others("per_item"))
+    inform(labelling.spread_of(made, given.metric[0]))

@@ -51,6 +51,7 @@ VERBS = {
     "convert store": "convert {x}.letor out.store",
     "append": "append {x}.letor s={x}.scores --out out.store",
     "label": "label {x}.nbest --refs {x}.ref -m sBLEU --out out.store",
+    "fuse": "fuse {x}1.run {x}2.run --out fused",
     "split": "split {x}.letor --part one=.5 --part two=.5 --out parts",
     "split folds": "split {x}.letor --folds 2 --suffix .store --out folds",
     "consensus": "features consensus {x}.nbest --by ngram1 --out out.jsonl",

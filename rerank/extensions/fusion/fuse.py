@@ -1,4 +1,4 @@
-"""One call from runs to a fused run: ``fuse_files``, and ``fuse`` on plain dictionaries."""
+"""One call from runs to a fused run: ``rerank fuse``, and ``rerank.fuse`` on plain dictionaries."""
 
 from __future__ import annotations
 

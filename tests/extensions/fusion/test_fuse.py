@@ -1,4 +1,4 @@
-"""``rerank.fuse``: from runs to a fused run."""
+"""``rerank.fuse`` and ``rerank fuse``: from runs to a fused run."""
 
 from __future__ import annotations
 
@@ -96,3 +96,71 @@ def test_what_is_refused(runs, more, text):
         package.fuse(runs, **more)
     assert text in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def write(path, run):
+    rows = (
+        f"{q} Q0 {d} {r} {s} {path.stem}\n"
+        for q, own in run.items()
+        for r, (d, s) in enumerate(own.items(), 1)
+    )
+    path.write_text("".join(rows))
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs, qrels = many()
+    for name, run in runs.items():
+        write(tmp_path / f"{name}.run", run)
+    (tmp_path / "qrels").write_text(
+        "".join(f"{q} 0 {d} {x}\n" for q, own in qrels.items() for d, x in own.items())
+    )
+    return runs, qrels
+
+
+def test_the_verb_writes_what_the_function_returns(rerank, files, tmp_path):
+    runs, qrels = files
+    result = rerank(
+        "fuse", *(f"{n}.run" for n in runs), "--method", "wsum", "--qrels", "qrels", "-o", "out", "-m", "AP"
+    )
+    assert result.code == 0
+    assert "5-fold cross-validation of 20 judged queries" in result.err
+    rows = [line.split() for line in (tmp_path / "out").read_text().splitlines()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = package.fuse(runs, qrels, "wsum")
+        value = package.evaluate(qrels, expected, ["AP"])["AP"]
+    assert {(q, d): float(s) for q, _, d, _, s, _ in rows} == {
+        (q, d): s for q in expected for d, s in expected[q].items()
+    }
+    assert f"{value:.4f}" in next(line for line in result.out.splitlines() if line.startswith("wsum"))
+
+
+def test_depth_cuts_what_is_written_and_judged(rerank, files, tmp_path):
+    result = rerank("fuse", "r0.run", "r1.run", "--depth", "2", "--qrels", "qrels", "-o", "out", "-m", "AP")
+    ranks = [line.split()[3] for line in (tmp_path / "out").read_text().splitlines()]
+    assert ranks == ["1", "2"] * 20
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = package.evaluate("qrels", "out", ["AP"])["AP"]
+    assert f"{value:.4f}" in next(line for line in result.out.splitlines() if line.startswith("rrf"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("r0.run",), "found 1 run, expected two or more"),
+        (("r0.run", "gone.run"), "gone.run"),
+        (("r0.run", "r1.run", "--method", "wsum"), "wsum learns from judgements"),
+        (("r0.run", "r1.run", "--set", "k"), "expected NAME=VALUE"),
+        (("r0.run", "r1.run", "--set", "phi=2"), "phi"),
+        (("r0.run", "r1.run", "-m", "AP"), "--metric: not used without"),
+        (("r0.run", "r1.run", "-o", "r0.run"), "r0.run"),
+    ],
+)
+def test_an_error_is_one_line(rerank, files, tmp_path, arguments, text):
+    given = arguments if "-o" in arguments else (*arguments, "-o", "out")
+    result = rerank("fuse", *given, code=2)
+    assert text in result.err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()

@@ -21,6 +21,8 @@ from rerank.experiments.reporting import read_report as read_report
 from rerank.experiments.reporting import results_of as results_of
 from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
+from rerank.extensions.fusion.fuse import fuse as fuse
+from rerank.extensions.fusion.fuse import fuse_files as fuse_files
 from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs
 from rerank.extensions.parsing.feature_stores import parse_features as parse_features
 from rerank.extensions.questions.features import qa_features as qa_features

@@ -56,6 +56,7 @@ VERBS = {
     ),
     "append": ("lists.append", "Add named features from numbers that other programs wrote."),
     "split": ("lists.split", "Draw parts or folds of the lists; every list is whole in one part."),
+    "fuse": ("fuse.fuse", "Fuse the runs of several systems into one, and judge it."),
     "label": ("lists.label", "Make labels of candidates from references, gold trees or native structures."),
     "similarity": (
         "similarity.similarity",

@@ -88,7 +88,7 @@ class ReciprocalRankFusion(Fusion):
         return ReciprocalRank(lists.names(), np.ones(lists.n_features), self.k)
 
 
-@LEARNERS.register("combsum")
+@LEARNERS.register("combsum", "sum")
 class CombSumFusion(Fusion):
     """The sum of the scaled scores of the systems that retrieved an item."""
 
@@ -101,7 +101,7 @@ class CombSumFusion(Fusion):
         return CombSum(lists.names(), np.ones(lists.n_features))
 
 
-@LEARNERS.register("combmnz")
+@LEARNERS.register("combmnz", "mnz")
 class CombMnzFusion(Fusion):
     """The sum of the scaled scores, times the number of systems that retrieved the item.
 

@@ -51,6 +51,7 @@ VERBS = {
     "convert store": "convert {x}.letor out.store",
     "append": "append {x}.letor s={x}.scores --out out.store",
     "label": "label {x}.nbest --refs {x}.ref -m sBLEU --out out.store",
+    "fuse": "fuse {x}1.run {x}2.run --out fused",
     "split": "split {x}.letor --part one=.5 --part two=.5 --out parts",
     "split folds": "split {x}.letor --folds 2 --suffix .store --out folds",
     "consensus": "features consensus {x}.nbest --by ngram1 --out out.jsonl",
@@ -81,6 +82,9 @@ def make_inputs() -> None:
         )
         Path(f"{x}.qa").write_text(f'{{"question": "Who?", "candidates": ["w{seed}", "c"]}}\n')
         Path(f"{x}.ref").write_text("w1 a b c1\n" * 6)
+        for k in (1, 2):
+            run = "".join(f"1 Q0 d{r * k} {r} {9 - r} {x}\n" for r in range(1, 5))
+            Path(f"{x}{k}.run").write_text(run)
         Path(f"{x}.tsv").write_text(f"1\t{draw.random()}\n2\t1\n")
         command(f"weights import {x}.tsv --out {x}.model")
         parts = f"train: {x}.letor, test: {'ab'.replace(x, '')}.letor"

@@ -10,7 +10,7 @@ from small_training import fit
 
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, make_pairs
+from rerank.data.pairs import Margin, PairRelation, make_pairs
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.models.training import DataRecord
@@ -180,6 +180,24 @@ def test_the_separating_dimension_is_that_of_explicit_columns(algorithm, margin,
         assert [row["violated"] for row in model.curve] == [row["violated"] for row in explicit.curve]
 
 
+def test_a_separating_dimension_makes_any_lists_separable():
+    rng = np.random.default_rng(12)
+    lists = CandidateLists.from_arrays(
+        np.round(rng.random((40, 2)), 1), rng.integers(0, 5, 40), group=[10] * 4
+    )
+    assert not Perceptron(epochs=200).fit(lists).training.rounds.converged
+    model = Perceptron(epochs=200, dimension=3.0).fit(lists)
+    assert model.training.rounds.converged
+    # Theorem 2 with R^2 + dimension^2, for the unit vector that lies in the own dimensions alone:
+    # an item's coordinate falls evenly by rank, so gamma is at least the least step over the norm.
+    pairs = make_pairs(lists, PairRelation())
+    levels = np.zeros(40)
+    levels[pairs.items] = -pairs.rank
+    gamma = 3.0 / np.linalg.norm(levels)
+    radius2 = float((lists.features.to_dense() ** 2).sum(axis=1).max()) + 9.0
+    assert sum(row["violated"] for row in model.curve) <= 10**2 * radius2 / gamma**2
+
+
 def test_voted_weights_vote_by_the_visits_they_survived():
     lists = integer_lists(13, n_lists=10)
     model = Perceptron(average="voted", epochs=3, shuffle=False).fit(lists)
@@ -222,6 +240,84 @@ def test_voted_weights_that_would_fill_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr("rerank.learners.perceptron.MAX_BYTES", 100)
     with pytest.raises(FitError, match="use average=average"):
         Perceptron(average="voted").fit(integer_lists(13))
+
+
+def separable_lists(relation: PairRelation, margin: Margin, seed: int) -> tuple[CandidateLists, float, float]:
+    """Lists that a unit vector separates; gamma = least w*.dx / g, and R of the theorems."""
+    rng = np.random.default_rng(seed)
+    best = rng.standard_normal(6)
+    best /= np.linalg.norm(best)
+    sizes = rng.integers(3, 12, 15)
+    X = rng.standard_normal((int(sizes.sum()), 6))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.round(X @ best * 4)
+    X += 0.25 * np.outer(y, best)
+    lists = CandidateLists.from_arrays(X, y, group=sizes)
+    pairs = make_pairs(lists, relation, margin)
+    gamma = np.inf
+    for i in range(pairs.n_lists):
+        first, last = pairs.offsets[i], pairs.offsets[i + 1]
+        for at in range(first, last):
+            for other in range(first + pairs.start[at], first + pairs.stop[at]):
+                g = pairs.h[at] - pairs.h[other] + pairs.c
+                gamma = min(gamma, float(best @ (X[pairs.items[at]] - X[pairs.items[other]])) / g)
+    return lists, gamma, float(np.linalg.norm(X, axis=1).max())
+
+
+def least_margin(pairs) -> float:
+    """lambda of Theorem 1: the least g over the pairs."""
+    return min(
+        pairs.h[at] - pairs.h[other] + pairs.c
+        for i in range(pairs.n_lists)
+        for at in range(pairs.offsets[i], pairs.offsets[i + 1])
+        for other in range(pairs.offsets[i] + pairs.start[at], pairs.offsets[i] + pairs.stop[at])
+    )
+
+
+BOUND_RELATIONS = [r for r in RELATIONS if r != {"pairs": "split", "split_top": 2, "split_bottom": 5}]
+
+
+@pytest.mark.parametrize("relation", BOUND_RELATIONS, ids=str)
+@pytest.mark.parametrize("margin", MARGINS, ids=str)
+@pytest.mark.parametrize("tau", [0.0, 0.1, 5.0])
+def test_algorithm_1_stops_within_the_bound_of_theorem_1(relation, margin, tau):
+    learner = Perceptron(algorithm=1, tau=tau, epochs=100_000, average="last", **relation, **margin)
+    lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 7)
+    assert gamma > 0
+    model = learner.fit(lists)
+    assert model.training.rounds.converged
+    lam = least_margin(make_pairs(lists, learner.relation, learner.margin_function))
+    assert sum(row["violated"] for row in model.curve) <= (2 * tau + 4 * radius**2) / (lam * gamma) ** 2
+
+
+@pytest.mark.parametrize("relation", BOUND_RELATIONS, ids=str)
+@pytest.mark.parametrize("tau", [0.0, 0.1, 5.0])
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_algorithm_2_stops_within_the_bound_of_theorem_2(relation, tau, engine):
+    learner = Perceptron(tau=tau, epochs=100_000, average="last", engine=engine, **relation)
+    lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 8)
+    assert gamma > 0
+    model = learner.fit(lists)
+    assert model.training.rounds.converged
+    k = int(lists.lengths.max())
+    mistakes = sum(row["violated"] for row in model.curve)
+    assert mistakes <= (2 * tau + k**2 * radius**2) / gamma**2
+    margins = model.score(lists) / np.linalg.norm(model.weights)
+    pairs = make_pairs(lists, learner.relation)
+    least = min(
+        margins[pairs.items[at]] - margins[pairs.items[other]]
+        for i in range(pairs.n_lists)
+        for at in range(pairs.offsets[i], pairs.offsets[i + 1])
+        for other in range(pairs.offsets[i] + pairs.start[at], pairs.offsets[i] + pairs.stop[at])
+    )
+    assert least >= gamma * tau / (2 * tau + k**2 * radius**2) - 1e-12
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_order_others():
+    lists = integer_lists(9, n_lists=20)
+    fit = [Perceptron(seed=seed, epochs=3).fit(lists).weights for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(fit[0], fit[1])
+    assert not np.array_equal(fit[0], fit[2])
 
 
 def test_lists_without_a_pair_are_counted():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make import features
-from reference.graded import judged_rows, layouts, passes_of, ranks_of, whole_lists
+from reference.graded import judged_rows, layouts, passes_of, ranks_of, separable_grades, whole_lists
 from reference.ordinal import prank as slow_prank
 from rerank.native.learners._weights import Weights
 
@@ -70,6 +70,30 @@ def test_any_stream_moves_the_kernels_as_the_pseudo_code_and_keeps_the_order(str
         scale = np.abs(X).max() * 1e-9 + 1e-12
         np.testing.assert_allclose(weights.mean(), mean_w, rtol=1e-9, atol=scale)
         np.testing.assert_allclose(thresholds.mean(), mean_b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("average", ["last", "average"])
+def test_thresholds_stay_in_order_after_every_round(average):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((150, 4))
+    y = rng.integers(0, 12, 150).astype(float)  # noise: many steps each way
+    lists = CandidateLists.from_arrays(X, y)
+    for rounds in range(1, 12):
+        thresholds = PRank(epochs=rounds, average=average).fit(lists).thresholds
+        assert (np.diff(thresholds) >= 0).all()
+        assert len(set(thresholds.tolist())) > 1
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_rank_loss_is_within_the_bound_of_theorem_2(k, seed):
+    lists, gamma, radius = separable_grades(seed, k)
+    model = PRank(average="last", epochs=100_000, seed=seed).fit(lists)
+    assert model.training.rounds.converged
+    loss = sum(row["rank_loss"] for row in model.curve)
+    assert loss >= 1
+    assert loss <= (k - 1) * (radius**2 + 1) / gamma**2
+    np.testing.assert_array_equal(model.grades(lists), lists.labels)
 
 
 def test_grades_are_the_labels_and_only_their_order_counts():

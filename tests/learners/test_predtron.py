@@ -153,6 +153,43 @@ def separable(seed, direction, m=5, n_lists=30):
     return CandidateLists.from_arrays(X, ranks.astype(float), group=[m] * n_lists), X
 
 
+def margin_of(learner, X, direction, m=5):
+    """The least difference of products with scores between the right ranking and another one."""
+    right = vector = slow.vector(learner, range(1, m + 1))
+    others = [vector[list(p)] for p in itertools.permutations(range(m)) if list(p) != list(range(m))]
+    scores = -np.sort(-(X @ direction).reshape(-1, m), axis=1)
+    return min(float((right - other) @ t) for t in scores for other in others)
+
+
+@pytest.mark.parametrize("variant", ["standard", "loss-driven"])
+@pytest.mark.parametrize("norm", ["l2", "p"])
+@pytest.mark.parametrize("positions", [{"exponent": 1.0}, {"exponent": 2.0}, {"positions": "reciprocal"}])
+def test_the_bounds_of_the_losses(variant, norm, positions):
+    rng = np.random.default_rng(1)
+    for seed in range(3):
+        direction = rng.standard_normal(10)
+        if norm == "p":
+            direction *= np.arange(10) < 2
+        direction /= np.linalg.norm(direction, 1 if norm == "p" else 2)
+        lists, X = separable(seed, direction)
+        learner = Predtron(
+            eta="theorem", variant=variant, norm=norm, average="last", epochs=200, gain="linear", **positions
+        )
+        model = learner.fit(lists)
+        total = sum(row["loss"] for row in model.curve) * lists.n_lists
+        graded = graded_lists(lists, "linear")
+        losses = graded.losses(discounts(5, None), 5)
+        R2 = radius2(lists.features, graded.offsets, graded.items, by_column=norm == "p")
+        if norm == "p":
+            R2 *= math.e**2 * (math.log(10) - 1)
+        unit = losses.least if variant == "standard" else losses.most
+        bound = 4 * R2 * losses.most**2 / (unit * margin_of(learner, X, direction) ** 2)
+        assert 0 < total <= bound
+        assert model.training.notes["eta"] == pytest.approx(
+            (losses.least if variant == "standard" else 1 / losses.most) / (4 * R2), rel=1e-12
+        )
+
+
 def test_the_radius_is_at_least_the_operator_norm():
     lists = some_lists(1)
     graded = graded_lists(lists, "exponential")

@@ -88,6 +88,30 @@ def separable(task, seed, n=40, p=5, least=0.05):
     return np.array(X), Y, min(margins)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("variant", ["standard", "loss-driven"])
+def test_losses_on_separable_examples_are_within_the_bound(name, variant, seed):
+    settings, task = TASKS[name]
+    same_losses = variant == "loss-driven" and name in ("binary", "multiclass", "zero-one")
+    needs_losses = variant == "standard" and name == "binary, weighted"
+    if same_losses or needs_losses:
+        pytest.skip("this variant is refused, see below")
+    learner = Predtron(**{**settings, **PLAIN, "variant": variant, "eta": "theorem", "epochs": 60})
+    X, labels, margin = separable(task, seed)
+    assert len(set(labels)) > 1
+    model = learner.fit(examples(X, labels))
+    total = len(X) * sum(row["loss"] for row in model.curve)
+    least, most = slow.extremes(task, labels)
+    R2 = (X**2).sum(axis=1).max()
+    if variant == "standard":
+        assert model.training.notes["eta"] == pytest.approx(least / (4 * R2))
+        assert 0 < total <= 4 * R2 * most**2 / (least * margin**2)
+    else:
+        assert model.training.notes["eta"] == pytest.approx(1 / (4 * R2 * most))
+        assert 0 < total <= 4 * R2 * most / margin**2
+
+
 @pytest.mark.parametrize("average", ["last", "average"])
 @pytest.mark.parametrize("name", [name for name in TASKS if "ranking" not in name])
 def test_models_are_those_of_the_pseudo_code(name, average):
@@ -196,6 +220,24 @@ def test_the_group_norm_finds_the_few_useful_features():
         predicted = model.predicted(examples(new, truth))
         right[norm] = np.mean([a == b for a, b in zip(predicted, texts(truth), strict=True)])
     assert right["p"] > right["l2"] + 0.1
+
+
+@pytest.mark.parametrize("name", ["multiclass", "ordinal", "Hamming", "ranking"])
+def test_losses_of_the_group_norm_are_within_its_bound(name):
+    settings, task = TASKS[name]
+    X, labels, _ = separable(task, 3, n=40, p=9, least=0.05)
+    # A comparator whose columns have norms that sum to 1: any W that separates, divided by that sum.
+    rng = np.random.default_rng(3)
+    W = rng.normal(size=(task.d, 9))
+    W /= np.linalg.norm(W, axis=0).sum()
+    margin = min(slow.margin(task, W @ x, y) for x, y in zip(X, labels, strict=True))
+    learner = Predtron(**{**settings, **PLAIN, "norm": "p", "eta": "theorem", "epochs": 60})
+    model = learner.fit(examples(X, labels))
+    least, most = slow.extremes(task, labels)
+    scale = np.e**2 * (np.log(9) - 1) * np.abs(X).max() ** 2
+    assert margin > 0
+    total = len(X) * sum(row["loss"] for row in model.curve)
+    assert 0 < total <= 4 * scale * most**2 / (least * margin**2)
 
 
 def fault(settings, X, labels, **more):

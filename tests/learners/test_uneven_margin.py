@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.graded import judged_rows, layouts, passes_of, whole_lists
+from reference.graded import judged_rows, layouts, passes_of, separable_grades, whole_lists
 from reference.ordinal import paum as slow_paum
 
 from rerank.core.errors import FitError
@@ -48,6 +48,37 @@ def test_weights_and_bias_are_those_of_the_pseudo_code(tau_plus, tau_minus, rele
                 np.testing.assert_allclose(model.weights, w, rtol=1e-12, atol=1e-12)
                 np.testing.assert_allclose(model.thresholds, [-b], rtol=1e-12, atol=1e-12)
                 assert [(row["updates"], row["wrong"]) for row in model.curve] == history
+
+
+@pytest.mark.parametrize(("tau_plus", "tau_minus"), MARGINS)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_updates_are_within_the_bound_and_margins_are_reached(tau_plus, tau_minus, seed):
+    lists, _, radius = separable_grades(seed, 2)
+    model = UnevenMargin(
+        tau_plus=tau_plus, tau_minus=tau_minus, average="last", epochs=100_000, seed=seed
+    ).fit(lists)
+    assert model.training.rounds.converged
+    y = signs(lists, 1)
+    reached = y * (model.score(lists) - model.thresholds[0])
+    assert (reached > np.where(y > 0, tau_plus, tau_minus)).all()
+    # Any separator will do for w*: one that has converged with large margins, scaled to a unit w.
+    best = UnevenMargin(tau_plus=100, tau_minus=100, average="last", epochs=100_000).fit(lists)
+    size = np.linalg.norm(best.weights)
+    bias = -best.thresholds[0] / size
+    gamma = float((y * (best.score(lists) / size + bias)).min())
+    assert gamma > 0
+    updates = sum(row["updates"] for row in model.curve)
+    largest = max(tau_plus, tau_minus, 0)
+    assert 1 <= updates <= (1 + bias**2 / radius**2) * (2 * radius**2 + 2 * largest) / gamma**2
+
+
+def test_swapping_the_classes_and_their_margins_turns_the_model_round():
+    lists = whole_lists(4, grades=2)
+    turned = CandidateLists.from_arrays(lists.features, 1 - lists.labels, group=lists.lengths)
+    model = UnevenMargin(tau_plus=9, tau_minus=2).fit(lists)
+    other = UnevenMargin(tau_plus=2, tau_minus=9).fit(turned)
+    np.testing.assert_array_equal(other.weights, -model.weights)
+    np.testing.assert_array_equal(other.thresholds, -model.thresholds)
 
 
 def test_grades_are_one_at_or_above_the_threshold_and_zero_below():

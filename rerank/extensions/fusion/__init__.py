@@ -1,0 +1,1 @@
+"""Fusion of rankings: by scores, ranks, votes, tuned weights and estimated probabilities."""

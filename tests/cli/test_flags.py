@@ -52,6 +52,7 @@ VERBS = {
     "compare": "{data} a.scores b.scores",
     "run": "run.yaml --out r",
     "report": "r",
+    "selective": "{data} a.scores --baseline b.scores --metric label@1",
     "validate": "{data}",
     "pairs": "{data}",
     "convert": "{data} out.store",
@@ -83,6 +84,9 @@ VALUES = {
     "--kernel": "angles",
     "--figure": "map.svg",
     "--label": "sBLEU",
+    "--rule": "margin",
+    "--alpha": "0.6",
+    "--dev-scores": "a.scores",
     "--quantise": "best",
     "--scaling": "zscore",
     "--relation": "pairs=ordinal",
@@ -132,6 +136,9 @@ READING_VALUES = {
 # What an option needs besides itself.
 ALSO = {
     "--dev": "--metric label@1",
+    "selective --dev": "--dev-scores a.scores",
+    "selective --dev-scores": "--dev more.letor",
+    "selective --loss": "--alpha 0.6",
     "--dev-refs": "--data a.nbest --refs refs --dev a.nbest --metric BLEU --label sBLEU",
     "--dev-ids": "--data a.parses --dev a.parses --metric PARSEVAL --label PARSEVAL.score",
     "--dev-native": "--metric label@1 --dev more.letor",

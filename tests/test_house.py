@@ -28,28 +28,28 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (30, 2117),
-    "core": (33, 3726),
-    "data": (36, 5182),
-    "evaluation": (17, 3029),
+    "cli": (20, 2111),
+    "core": (32, 3702),
+    "data": (36, 5179),
+    "evaluation": (16, 2947),
     "experiments": (10, 1672),
     "extensions": (65, 9287),
-    "formats": (41, 6778),
-    "learners": (43, 6201),
-    "metrics": (21, 3241),
-    "models": (23, 3361),
+    "formats": (41, 6751),
+    "learners": (43, 6106),
+    "metrics": (21, 3236),
+    "models": (23, 3355),
     "native": (9, 86),
-    "report": (11, 1569),
+    "report": (11, 1566),
     "similarity": (15, 1896),
-    "training": (23, 2313),
+    "training": (20, 2312),
 }
-LINES, CODE, FILES, SMALL = 77923, 50662, 382, 73
-PRIVATE_ONCE, NAMES_TWICE = 463, 116
+LINES, CODE, FILES, SMALL = 77508, 50410, 367, 61
+PRIVATE_ONCE, NAMES_TWICE = 451, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = ("extensions/fusion/", "extensions/selection/")
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
-TRAIN = (412, 80, 12)
-EVAL = (387, 59, 12)
+TRAIN = (408, 72, 10)
+EVAL = (371, 57, 10)
 
 _NO_CODE = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),

@@ -47,7 +47,7 @@ class Fuse(Printed, Verb):
 
 @verb(Fuse)
 def fuse(given: Fuse) -> None:
-    """Fuse runs into one, and judge it.
+    """Fuse the runs of several systems into one, and judge it.
 
     \b
     rerank fuse bm25.run dense.run --out fused.run

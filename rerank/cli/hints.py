@@ -53,7 +53,7 @@ _VERBS: dict[tuple[str, ...], str] = {
     ("score", "rank", "rerank", "infer", "apply", "classify", "svm_rank_classify"): "predict",
     ("fit", "learn", "svm_rank_learn", "optimize", "optimise"): "train",
     ("tune", "mert"): "train --learner mert",
-    ("fuse", "fusion", "rrf"): "train --learner rrf",
+    ("fusion", "rrf"): "fuse",
     ("significance", "diff", "sigtest", "paired"): "compare",
     ("experiment", "experiments", "cv", "crossval", "grid"): "run",
     ("inspect", "explain", "info", "dump"): "show",

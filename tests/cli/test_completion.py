@@ -37,7 +37,7 @@ def test_verbs_are_completed_without_importing_them() -> None:
 
 
 def test_options_and_their_values_are_completed_without_numpy() -> None:
-    heavy = "numpy scipy rich rerank.learners rerank.metrics"
+    heavy = "numpy scipy rich rerank.learners rerank.metrics.base"
     assert completed("rerank", "train", "--keep", heavy=heavy) == ["--keep", "--keep-margin"]
     found = completed("rerank", "train", "--learner", "pr", heavy=heavy)
     assert {"prank", "perceptron"} & set(found) == {"prank"}

@@ -11,6 +11,7 @@ from rerank.cli.parser import fields_of
 from rerank.core.errors import ConfigError
 from rerank.data.reading import Reading
 from rerank.learners.base import LEARNERS
+from rerank.learners.baselines import Fusion
 from rerank.training.config import read_config
 from rerank.training.options import TrainOptions
 from rerank.training.train import train
@@ -192,11 +193,15 @@ def test_settings_of_kernels_are_given_once(verb, rerank, work):
         assert "components" in err
 
 
-LEARN_NOTHING = [name for name in LEARNERS.names() if not LEARNERS.get(name).watches]
+LEARN_NOTHING = [
+    name for name in LEARNERS.names() if not (LEARNERS.get(name).watches or LEARNERS.get(name).needs_judge)
+]
 
 
 def test_learners_that_report_no_metric():
-    assert LEARN_NOTHING == ["combmnz", "combsum", "fg", "fg-iw", "iw", "pm", "propagate", "random", "rrf"]
+    fusions = {name for name in LEARNERS.names() if issubclass(LEARNERS.get(name), Fusion)}
+    assert set(LEARN_NOTHING) - fusions == {"fg", "fg-iw", "iw", "pm", "propagate", "random"}
+    assert {"rrf", "combsum", "condorcet", "posfuse"} < fusions & set(LEARN_NOTHING)
 
 
 @pytest.mark.parametrize("learner", LEARN_NOTHING)

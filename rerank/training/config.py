@@ -223,7 +223,7 @@ def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any
     written = yaml_values(path)
     if "numbers" in written:
         raise ConfigError(f"{path}: describes the numbers of a text: python scripts/reproduce {path}")
-    values = {str(key): _expand(value, path) for key, value in written.items()}
+    values = {str(key): expanded(value, path) for key, value in written.items()}
     if isinstance(values.get("data"), dict):
         put_beside(values["data"], path, owner)
     return values
@@ -248,12 +248,12 @@ def _beside(path: str, name: str) -> str:
     return name if name == "-" or is_pipe(path) else os.path.normpath(Path(path).parent / name)
 
 
-def _expand(value: Any, path: str) -> Any:
+def expanded(value: Any, path: str) -> Any:
     """The value with every ``${NAME}`` in its strings replaced; ConfigError if a variable is not set."""
     if isinstance(value, dict):
-        return {str(key): _expand(inner, path) for key, inner in value.items()}
+        return {str(key): expanded(inner, path) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_expand(inner, path) for inner in value]
+        return [expanded(inner, path) for inner in value]
     if not isinstance(value, str):
         return value
 

@@ -23,6 +23,7 @@ from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.trec.format import TRECRun
 from rerank.metrics.base import parse
+from rerank.metrics.judging import Judging
 
 STRINGS = StringColumn.from_strings
 
@@ -380,7 +381,7 @@ THEIRS = {"map", "recip_rank", "ndcg", "P.5", "ndcg_cut.5", "recall.5"}
 
 
 def first_best_of(lists: CandidateLists, metric: str, **options: Any) -> list[float]:
-    rows = parse(metric).prepare(lists, **options).first_best()
+    rows = parse(metric).prepare(lists, Judging(**options)).first_best()
     assert rows is not None
     return rows[:, 0].tolist()
 

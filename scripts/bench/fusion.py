@@ -11,6 +11,7 @@ return ranks. ranx runs each method once before it is timed, so that it is compi
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -74,10 +75,8 @@ def make_runs(n_queries: int, depth: int) -> tuple[dict[str, Nested], dict[str, 
 def fused_here(lists: CandidateLists, method: str, settings: dict[str, Any]) -> Any:
     """Return fused scores of merged runs."""
     if method in WEIGHTED:
-        scaling = {"scaling": "list-minmax"} if not method.startswith("w_") else {}
-        ready = rerank.train(lists, "combsum", missing="nan", **(scaling or {"scaling": "none"})).prepared(
-            lists
-        )
+        scaling = "none" if method.startswith("w_") else "list-minmax"
+        ready = rerank.train(lists, "combsum", missing="nan", scaling=scaling).prepared(lists)
         scores = Fused(lists.names(), method, np.array(WEIGHTS)).score_aligned(ready)
     else:
         scores = rerank.train(lists, method, missing="nan", **settings).score_items(lists)
@@ -148,7 +147,7 @@ def main() -> None:
             text = f"{reversed_pairs(own, other):.2%} reversed"
         else:
             text = f"difference {difference(own, other):.1e}"
-        mine = cpu_seconds(lambda m=method, s=settings: fused_here(lists, m, s), 2)
+        mine = cpu_seconds(functools.partial(fused_here, lists, method, settings), 2)
         peer = cpu_seconds(ranx_way, 1 if "condorcet" in method else 2)
         print(
             f"{method:12} {text:>20}  rerank {mine:7.3f}  ranx {peer:7.3f}  ({peer / mine:5.1f} x)",

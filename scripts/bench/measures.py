@@ -59,7 +59,7 @@ class Data:
 
 
 def ours(data: Data, ties: str | None) -> list[Floats]:
-    return statistics(prepare_all(data.lists, METRICS, Judging(ties=ties)), data.scores)
+    return statistics(prepare_all(data.lists, METRICS, Judging.by(None, ties=ties)), data.scores)
 
 
 def by_numpy(data: Data) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.evaluation.evaluate import evaluate_files
 from rerank.extensions.selection.conformal import controlled_threshold, set_width
-from rerank.extensions.selection.sample import Sample, right_items
+from rerank.extensions.selection.sample import Sample
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
     print("alpha  a right one is kept (deviation)  lists that get worse (deviation)")
     for alpha in (0.05, 0.1, 0.2):
         rng, kept, worse = np.random.default_rng(given.seed), [], []
-        unkept = right_items(sample.lists) is None
+        unkept = sample.right is None
         for _ in range(given.splits):
             order = rng.permutation(known)
             fit, new = order[:half], order[half:]

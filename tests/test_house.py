@@ -28,22 +28,22 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2111),
+    "cli": (20, 2101),
     "core": (32, 3702),
     "data": (36, 5179),
-    "evaluation": (16, 2947),
+    "evaluation": (16, 2943),
     "experiments": (10, 1672),
     "extensions": (65, 9287),
     "formats": (41, 6751),
     "learners": (43, 6106),
     "metrics": (21, 3236),
-    "models": (23, 3355),
+    "models": (23, 3357),
     "native": (9, 86),
     "report": (11, 1566),
     "similarity": (15, 1896),
     "training": (20, 2312),
 }
-LINES, CODE, FILES, SMALL = 77508, 50410, 367, 61
+LINES, CODE, FILES, SMALL = 77492, 50398, 367, 61
 PRIVATE_ONCE, NAMES_TWICE = 451, 116
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = ("extensions/fusion/", "extensions/selection/")

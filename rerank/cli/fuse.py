@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rerank.cli.frame import Printed, Verb, inform, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
@@ -55,21 +53,19 @@ def fuse(given: Fuse) -> None:
     """
     from rerank.core.text import count
     from rerank.extensions.fusion.fuse import fuse_files
+    from rerank.training.config import settings_of
 
     if given.qrels is None and (given.metrics and given.train is None):
         raise ConfigError("--metric: not used without --qrels or --train")
-    settings: dict[str, Any] = {} if given.scaling is None else {"scaling": given.scaling}
-    for typed in given.settings_:
-        name, equals, text = typed.partition("=")
-        if not (name and equals and text):
-            raise ConfigError(f"--set: found {typed!r}, expected NAME=VALUE")
-        settings[name] = _value(text)
+    wrong = next((text for text in given.settings_ if not text.strip("=").partition("=")[1]), None)
+    if wrong is not None:
+        raise ConfigError(f"--set: found {wrong!r}, expected NAME=VALUE")
     found = fuse_files(
         given.runs,
         given.out,
         given.method,
         metrics=given.metrics or (),
-        settings=settings,
+        settings=settings_of(given.settings_, {"scaling": given.scaling}),
         **{name: getattr(given, name) for name in ("qrels", "train", "folds", "seed", "depth", "tag")},
     )
     lists = found.lists
@@ -80,13 +76,3 @@ def fuse(given: Fuse) -> None:
     if found.judged is not None:
         judged = found.judged
         write(given.as_, judged.print, judged.as_json, judged.tables)
-
-
-def _value(text: str) -> int | float | str:
-    """A number, or text that is none."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

@@ -26,7 +26,6 @@ from rerank.formats.sources import Data, is_path, read_judged, read_lists
 from rerank.metrics.judges import untied
 
 if TYPE_CHECKING:
-    from rerank.formats.scores import Scored
     from rerank.formats.trec.qrels import Judgements
 
 BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
@@ -242,17 +241,18 @@ def gathered_values(
         If a value is not a number, a system has no score at all, or scores without ids have no items to
         follow.
     """
+    from rerank.formats.scores import Scored
     from rerank.metrics.judges import scores_of
 
     if read is not None:
         gathering = read
     elif isinstance(data, Mapping):
-        gathering = SystemPool(None, _judgements(data), missing=missing)
+        gathering = SystemPool(None, mapped_judgements(data, "the judgements"), missing=missing)
     else:
         gathering = SystemPool(data, None, missing=missing)
     for name, scores in systems.items():
         if isinstance(scores, Mapping):
-            gathering.by_id[name] = _scored(scores, name)
+            gathering.by_id[name] = Scored(*mapped_items(scores, name, "score"))
         elif is_path(scores):
             _add_named(gathering, name, os.fspath(scores))
         elif gathering.base is None:
@@ -287,14 +287,13 @@ def _add_named(gathering: SystemPool, name: str, text: str) -> None:
         gathering.by_id[name] = read.by_id[text]
 
 
-def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
-    """Labels by query and document."""
+def mapped_judgements(qrels: Mapping[Any, Any], source: str) -> Judgements:
+    """Return labels by document, by query, as judgements; errors are those of ``mapped_items``."""
     from rerank.formats.trec.qrels import Judgements
 
-    lists, labels = _by_id(qrels, "qrels", "label")
+    lists, labels = mapped_items(qrels, "qrels", "label")
     assert lists.list_ids is not None
     assert lists.item_ids is not None
-    source = "the judgements"
     ids, items = lists.list_ids, lists.item_ids
     repeated = items.repeated(lists.offsets)
     if repeated.any():  # 1 and "1" are one document, which has its last label
@@ -305,14 +304,11 @@ def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
     return Judgements(source, ids, lists.offsets, items, labels)
 
 
-def _scored(run: Mapping[Any, Any], name: str) -> Scored:
-    from rerank.formats.scores import Scored
+def mapped_items(nested: Mapping[Any, Any], name: str, what: str) -> tuple[CandidateLists, Floats]:
+    """Return lists with ids of numbers by document, by query, and the numbers, float64 (n_items).
 
-    return Scored(*_by_id(run, name, "score"))
-
-
-def _by_id(nested: Mapping[Any, Any], name: str, what: str) -> tuple[CandidateLists, Floats]:
-    """Lists with ids, and the numbers of their items; queries without a document are left out."""
+    Queries without a document are left out. Raises DataError with ``name`` if a number is none.
+    """
     for query, documents in nested.items():
         if not isinstance(documents, Mapping):
             found = f"{type(documents).__name__} for query {query!r}"

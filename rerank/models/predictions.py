@@ -115,7 +115,7 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     lists
         With ids of lists and items, or numbered from 1.
     scores : float64 (n_items)
-        Larger is better.
+        Larger is better; NaN = not returned, which is left out.
     tag
         The name of the run.
 
@@ -132,6 +132,8 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     by_id = resolve_ties(lists, None) == "trec"
     order = trec_ranking(lists, scores) if by_id else ranking(lists, scores)
     for list_id, item, rank, score in _ranked(lists, scores, order):
+        if score != score:
+            continue
         for what, text in (("list", list_id), ("item", item)):
             if not text or any(char.isspace() for char in text):
                 raise DataError(

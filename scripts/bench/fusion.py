@@ -20,7 +20,7 @@ from common import arguments, cpu_seconds, need
 
 import rerank
 from rerank.data.lists import CandidateLists
-from rerank.extensions.fusion.fuse import _judgements, _merged_mappings
+from rerank.extensions.fusion.fuse import checked_judgements, merged_mappings
 from rerank.extensions.fusion.model import Fused
 
 WEIGHTS = [0.3, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1]
@@ -124,7 +124,7 @@ def main() -> None:
 
     warnings.simplefilter("ignore")
     nested, qrels = make_runs(20, 100) if quick else make_runs(100, 1000)
-    lists = _judgements(qrels, "qrels").on(_merged_mappings(nested))
+    lists = checked_judgements(qrels, "qrels").on(merged_mappings(nested))
     runs = [ranx.Run(run, name=name) for name, run in nested.items()]
     judged = ranx.Qrels(qrels)
     rows: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = dict(PLAIN)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rerank.core.types import Floats, Index
-from rerank.extensions.fusion.runs import Runs
+from rerank.extensions.fusion.runs import Runs, means_of_ties
 
 Margin = Callable[[Index, Index], Floats]  # votes for one item minus those for the other
 
@@ -35,10 +35,8 @@ def majority_scores(runs: Runs, weights: Floats, start: Floats) -> Floats:
     one, two = order[:-1], order[1:]
     new = np.append(True, (margin(one, two) != 0) | (start[one] != start[two]))
     new[lists.offsets[:-1]] = True
-    ties = np.flatnonzero(new)
-    sizes = np.diff(np.append(ties, lists.n_items))
     out = np.empty(lists.n_items)
-    out[order] = np.repeat(np.add.reduceat(scores, ties) / sizes, sizes)
+    out[order] = means_of_ties(scores, np.flatnonzero(new))
     return out
 
 

@@ -16,8 +16,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
-from rerank.data.columns.offsets import offsets_of
-from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.offsets import places_of
 from rerank.data.first_best import ranks_in
 from rerank.data.folds import folds as folds_of
 from rerank.data.lists import CandidateLists
@@ -25,6 +24,7 @@ from rerank.data.overlap import note
 from rerank.data.reading import Reading
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.judged import Judged
+from rerank.evaluation.systems import mapped_items, mapped_judgements
 from rerank.extensions.fusion.runs import Runs
 from rerank.formats.base import ReadOptions
 from rerank.formats.sources import check_outputs, read_lists
@@ -110,11 +110,11 @@ def fuse(
     >>> rerank.fuse([bm25, dense], method="combsum")["q2"]
     {'c': 1.0, 'e': 0.0}
     """
-    lists = _merged_mappings(runs)
+    lists = merged_mappings(runs)
     kind = _method(method)
-    training = None if train is None else _judgements(train, "train").on(lists)
+    training = None if train is None else checked_judgements(train, "train").on(lists)
     if qrels is not None:
-        lists = _judgements(qrels, "qrels").on(lists)
+        lists = checked_judgements(qrels, "qrels").on(lists)
     scores, _ = _scores(lists, kind, training, metric, folds, seed, settings)
     return Ranking.of(lists, scores).as_run()
 
@@ -177,18 +177,13 @@ def fuse_files(
         lists = with_qrels(lists, qrels)
     metric = metrics[0] if metrics else TUNED_ON
     scores, learnt = _scores(lists, kind, training, metric, folds, seed, dict(settings or {}))
-    order = trec_ranking(lists, scores)
     kept = scores
     if depth is not None:
         places = np.arange(lists.n_items) - np.repeat(lists.offsets[:-1], lists.lengths)
         kept = scores.copy()
-        kept[order[places >= depth]] = np.nan
+        kept[trec_ranking(lists, scores)[places >= depth]] = np.nan
     judged = None if qrels is None else _judged(lists, method, kept, metrics)
-    lines = run_lines(lists, scores, tag or method)
-    if depth is None:
-        write_lines(out, lines)
-    else:
-        write_lines(out, (line for line in lines if int(line.split(" ")[3]) <= depth))
+    write_lines(out, run_lines(lists, kept, tag or method))
     return FusedRuns(lists, scores, method, learnt, judged)
 
 
@@ -254,7 +249,7 @@ def _scores(
 
 def _fill(scores: Floats, lists: CandidateLists, numbers: Index, model: Any) -> None:
     """Put the scores of some lists where they belong."""
-    items = np.isin(lists.list_index, numbers)
+    items, _ = places_of(lists.offsets, numbers)
     scores[items] = model.score_items(lists.subset(numbers))
 
 
@@ -292,8 +287,8 @@ def _checked(lists: CandidateLists) -> CandidateLists:
     return lists
 
 
-def _merged_mappings(runs: Any) -> CandidateLists:
-    """The lists of runs as dictionaries."""
+def merged_mappings(runs: Any) -> CandidateLists:
+    """Return the lists of runs as dictionaries, a feature of each."""
     if isinstance(runs, str | os.PathLike) or not isinstance(runs, Mapping | Sequence):
         raise ConfigError(
             f"runs: found {type(runs).__name__}, expected {{name: {{query: {{document: score}}}}}}"
@@ -308,42 +303,36 @@ def _merged_mappings(runs: Any) -> CandidateLists:
 
 def _run_of(name: str, nested: Any) -> Run:
     """A run of a dictionary; raises DataError if a score is not a finite number."""
-    table = _checked_mapping(nested, f"run {name!r}", "score")
-    filled = {query: documents for query, documents in table.items() if documents}
-    if not filled:
-        raise DataError(f"run {name!r}: no document")
-    offsets = offsets_of([len(documents) for documents in filled.values()])
-    scores = np.array([score for documents in filled.values() for score in documents.values()])
-    queries = StringColumn.from_strings(filled)
-    documents = StringColumn.from_strings(name for documents in filled.values() for name in documents)
-    ranks = ranks_in(offsets, scores).astype(np.float64)
-    return Run("runs", name, offsets, queries, documents, scores, ranks, None)
+    what = f"run {name!r}"
+    _check_mapping(nested, what, "score")
+    if not any(nested.values()):
+        raise DataError(f"{what}: no document")
+    lists, scores = mapped_items(nested, what, "score")
+    assert lists.list_ids is not None
+    assert lists.item_ids is not None
+    ranks = ranks_in(lists.offsets, scores).astype(np.float64)
+    return Run("runs", name, lists.offsets, lists.list_ids, lists.item_ids, scores, ranks, None)
 
 
-def _judgements(qrels: Any, name: str) -> Judgements:
-    table = _checked_mapping(qrels, name, "label")
-    labels = {
-        query.encode(): {document.encode(): label for document, label in documents.items()}
-        for query, documents in table.items()
-    }
-    if not any(labels.values()):
+def checked_judgements(qrels: Any, name: str) -> Judgements:
+    """Return judgements of a dictionary; raises DataError at the first label that is no number."""
+    _check_mapping(qrels, name, "label")
+    if not any(qrels.values()):
         raise DataError(f"{name}: no judgement")
-    return Judgements.of(labels, name)
+    return mapped_judgements(qrels, name)
 
 
-def _checked_mapping(nested: Any, name: str, what: str) -> dict[str, dict[str, float]]:
-    """Numbers by document, by query, with names as text; raises DataError at the first that is no number."""
+def _check_mapping(nested: Any, name: str, what: str) -> None:
+    """Raise DataError at the first value that is no finite number, or document that is there twice."""
     if not isinstance(nested, Mapping) or not all(isinstance(own, Mapping) for own in nested.values()):
         raise DataError(f"{name}: expected {{query: {{document: {what}}}}}")
-    found: dict[str, dict[str, float]] = {}
     for query, own in nested.items():
-        documents = found.setdefault(str(query), {})
+        seen: set[str] = set()
         for document, value in own.items():
             number = isinstance(value, int | float | np.number) and not isinstance(value, bool | complex)
             if not number or not math.isfinite(value):
                 text = f"query {str(query)!r}, document {str(document)!r}: found {what} {value!r}"
                 raise DataError(f"{name}: {text}, expected a finite number")
-            if str(document) in documents:
+            if str(document) in seen:
                 raise DataError(f"{name}: query {str(query)!r} has the document {str(document)!r} twice")
-            documents[str(document)] = float(value)
-    return found
+            seen.add(str(document))

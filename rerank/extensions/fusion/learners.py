@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
-from rerank.extensions.fusion.model import Fused
+from rerank.extensions.fusion.model import FusionOfRuns
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.baselines import Fusion
 from rerank.models.base import Model
 
 
-class Unsupervised(Fusion):
+class Unsupervised(FusionOfRuns):
     """Base of what fuses runs without judgements: every run has the weight 1."""
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        return Fused(lists.names(), self.name, np.ones(lists.n_features), self._parameter())
-
-    def _parameter(self) -> float:
-        """What the method needs besides the runs."""
-        return 0.0
+        return self.fused(lists)
 
 
 class Combination(Unsupervised):
@@ -98,11 +91,9 @@ class CombGmnz(Combination):
     name = "combgmnz"
     summary = "sum of the scaled features, times a power of the number of those that are not missing"
     source = "Lee 1997"
+    parameter = "gamma"
 
     gamma: float = setting(0.5, "power of the number of runs", ge=0)
-
-    def _parameter(self) -> float:
-        return self.gamma
 
 
 class ByRank(Unsupervised):
@@ -156,11 +147,9 @@ class LogNInverseSquareRank(ByRank):
     name = "logn_isr"
     summary = "inverse square ranks, times the logarithm of the number of runs with the item plus sigma"
     source = "Mourão et al. 2015"
+    parameter = "sigma"
 
     sigma: float = setting(0.01, "added to the number of runs", ge=0, le=1)
-
-    def _parameter(self) -> float:
-        return self.sigma
 
 
 @LEARNERS.register("rbc")
@@ -175,11 +164,9 @@ class RankBiasedCentroid(ByRank):
     name = "rbc"
     summary = "rank-biased centroid: sum over features of (1 - phi) phi^(rank - 1)"
     source = "Bailey et al. 2017"
+    parameter = "phi"
 
     phi: float = setting(0.9, "persistence; the larger, the more lower ranks count", gt=0, lt=1)
-
-    def _parameter(self) -> float:
-        return self.phi
 
 
 @LEARNERS.register("bordafuse", "borda")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.extensions.fusion.methods import METHODS
 from rerank.extensions.fusion.runs import Runs
+from rerank.learners.baselines import Fusion
 from rerank.models.base import MODELS, Arrays
 from rerank.models.fusion import FusionModel
 
@@ -95,3 +96,26 @@ def fused_scores(method: str, runs: Runs, weights: Floats, parameter: float, tab
     """Return the scores of a method, float64 (n_items); what overflows is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):  # score() reports what is not finite
         return METHODS[method](runs, weights, parameter, tables)
+
+
+class FusionOfRuns(Fusion):
+    """Base of the learners of ``Fused``.
+
+    Attributes
+    ----------
+    parameter : str
+        The setting that the model keeps, "" = none.
+    """
+
+    parameter: ClassVar[str] = ""
+
+    def fused(
+        self, lists: CandidateLists, weights: Floats | None = None, tables: Floats | None = None
+    ) -> Fused:
+        """Return the model of these runs; without weights each has 1."""
+        weights = np.ones(lists.n_features) if weights is None else weights
+        return Fused(lists.names(), self.name, weights, self.model_parameter(), tables)
+
+    def model_parameter(self) -> float:
+        """Return the value of ``parameter``, 0 without one."""
+        return float(getattr(self, self.parameter)) if self.parameter else 0.0

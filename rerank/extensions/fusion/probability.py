@@ -18,20 +18,23 @@ from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import evaluate
 from rerank.extensions.fusion.methods import BAYES_CUTS, LEAST_ODDS, N_SEGMENTS, segfuse_cuts
-from rerank.extensions.fusion.model import Fused
+from rerank.extensions.fusion.model import FusionOfRuns
 from rerank.extensions.fusion.runs import Ranking, Runs
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.baselines import Fusion
 from rerank.models.base import Model
 
 _RELEVANT = 1.0
 
 
-class Estimated(Fusion):
-    """Base of what sums over runs an estimate for the item's position."""
+class Estimated(FusionOfRuns):
+    """Base of what learns a table for each run."""
 
     needs_labels: ClassVar[bool] = True
     scale_invariant: ClassVar[bool] = True
+
+
+class ByPosition(Estimated):
+    """Base of what sums over runs an estimate for the item's position."""
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judged = np.flatnonzero(lists.judged_lists())
@@ -45,14 +48,11 @@ class Estimated(Fusion):
         ]
         width = max(map(len, tables))
         padded = np.array([np.append(table, np.zeros(width - len(table))) for table in tables])
-        return Fused(lists.names(), self.name, np.ones(lists.n_features), self._parameter(), padded)
+        return self.fused(lists, tables=padded)
 
     @abstractmethod
     def _table(self, ranking: Ranking, hits: Floats, n_lists: int) -> Floats:
         """Return a run's estimates, from the relevance of what it returned, float64 (n_returned)."""
-
-    def _parameter(self) -> float:
-        return 0.0
 
 
 def _by_position(ranking: Ranking, hits: Floats) -> Floats:
@@ -70,7 +70,7 @@ def _by_segment(ranking: Ranking, hits: Floats, cuts: Index, n_lists: int) -> Fl
 
 
 @LEARNERS.register("posfuse")
-class PosFuse(Estimated):
+class PosFuse(ByPosition):
     """The sum over runs of the share of training lists whose item at that position is relevant.
 
     References
@@ -88,7 +88,7 @@ class PosFuse(Estimated):
 
 
 @LEARNERS.register("slidefuse")
-class SlideFuse(Estimated):
+class SlideFuse(ByPosition):
     """As posfuse, with the mean of the probabilities of a window of positions around the item's.
 
     References
@@ -99,18 +99,16 @@ class SlideFuse(Estimated):
     name = "slidefuse"
     summary = "sum over runs of the mean probability of relevance in a window around the item's position"
     source = "Lillis et al. 2008"
+    parameter = "window"
 
     window: int = setting(5, "positions on each side of an item that count", ge=0, le=1_000_000)
-
-    def _parameter(self) -> float:
-        return float(self.window)
 
     def _table(self, ranking: Ranking, hits: Floats, n_lists: int) -> Floats:
         return _by_position(ranking, hits)
 
 
 @LEARNERS.register("probfuse")
-class ProbFuse(Estimated):
+class ProbFuse(ByPosition):
     """The sum over runs of the probability of the item's segment, divided by the segment's number.
 
     Each run's list is divided into ``segments`` of equal length; a segment's probability is the mean over
@@ -137,7 +135,7 @@ class ProbFuse(Estimated):
 
 
 @LEARNERS.register("segfuse")
-class SegFuse(Estimated):
+class SegFuse(ByPosition):
     """The sum over runs of the probability of the item's segment, times its scaled score plus 1.
 
     Segment k of ten has 10 * 2^(k - 1) - 5 positions. With ``segments=ends`` that is where it ends, as in
@@ -163,7 +161,7 @@ class SegFuse(Estimated):
         """A score counts as it is scaled."""
         return False
 
-    def _parameter(self) -> float:
+    def model_parameter(self) -> float:
         return float(self.segments == "ends")
 
     def _table(self, ranking: Ranking, hits: Floats, n_lists: int) -> Floats:
@@ -171,7 +169,7 @@ class SegFuse(Estimated):
 
 
 @LEARNERS.register("bayesfuse")
-class BayesFuse(Estimated):
+class BayesFuse(ByPosition):
     """The sum over runs of the log odds of relevance at the item's position.
 
     Odds are estimated in nine segments of 1,000 positions. A precision of 0 counts as 0.001, and so does what
@@ -217,7 +215,4 @@ class MapFuse(Estimated):
                 for j in range(runs.n_runs)
             ]
         tables = np.nan_to_num(np.array(means)).reshape(-1, 1)
-        return Fused(lists.names(), self.name, np.ones(runs.n_runs), 0.0, tables)
-
-    def _table(self, ranking: Ranking, hits: Floats, n_lists: int) -> Floats:
-        raise AssertionError("its table is the mean average precision")
+        return self.fused(lists, tables=tables)

@@ -11,6 +11,12 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import require_dense
 
 
+def means_of_ties(values: Floats, starts: Index) -> Floats:
+    """Return the mean of its segment for each value, float64 (n); ``starts`` are where segments begin."""
+    sizes = np.diff(np.append(starts, len(values)))
+    return np.repeat(np.add.reduceat(values, starts) / sizes, sizes)
+
+
 class Ranking:
     """One run's ranking of each list: the items that it returned, list by list, best first.
 
@@ -35,10 +41,7 @@ class Ranking:
 
     def shared(self, points: Floats) -> Floats:
         """Return points (n_returned) so that items with equal scores share the mean of theirs."""
-        if len(self._ties) == len(points):
-            return points
-        sizes = np.diff(np.append(self._ties, len(points)))
-        return np.repeat(np.add.reduceat(points, self._ties) / sizes, sizes)
+        return points if len(self._ties) == len(points) else means_of_ties(points, self._ties)
 
     def by_item(self, points: Floats, absent: Floats) -> Floats:
         """Return shared points by item, float64 (n_items): ``absent`` (n_items) for what was not returned."""

@@ -14,10 +14,9 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.extensions.fusion.model import Fused, fused_scores
+from rerank.extensions.fusion.model import FusionOfRuns, fused_scores
 from rerank.extensions.fusion.runs import Runs
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.baselines import Fusion
 from rerank.models.base import Model
 from rerank.models.training import FitRecord
 
@@ -25,7 +24,7 @@ Value = Callable[[Floats], float]  # the metric of weights, larger is better
 _MOST_TRIALS = 100_000
 
 
-class TunedWeights(Fusion):
+class TunedWeights(FusionOfRuns):
     """Base of fusions whose weights are those of the best metric on the training lists.
 
     The search starts from equal weights. ``coordinate`` tries all steps of one weight after the other and
@@ -46,13 +45,10 @@ class TunedWeights(Fusion):
         """A weight is found for the score as it is."""
         return False
 
-    def _parameter(self) -> float:
-        return 0.0
-
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge
         assert judge is not None  # needs_judge
-        runs, parameter, tables = Runs(lists), self._parameter(), np.empty((lists.n_features, 0))
+        runs, parameter, tables = Runs(lists), self.model_parameter(), np.empty((lists.n_features, 0))
 
         def value(weights: Floats) -> float:
             scores = fused_scores(self.name, runs, weights, parameter, tables)
@@ -67,7 +63,7 @@ class TunedWeights(Fusion):
             raise FitError(f"{lists.source}: {judge.name} has no value, so no weights are the best")
         search = self._coordinates if self.search == "coordinate" else self._grid
         weights, best = search(weights, best, value)
-        model = Fused(lists.names(), self.name, weights / weights.sum(), parameter)
+        model = self.fused(lists, weights / weights.sum())
         model.training.rounds = FitRecord(train=judge.better * best)
         return model
 
@@ -177,11 +173,9 @@ class WeightedReciprocalRank(TunedRanks):
     name = "wrrf"
     summary = "reciprocal rank fusion with tuned weights"
     source = "Cormack et al. 2009"
+    parameter = "k"
 
     k: float = setting(60.0, "constant added to each rank; the larger, the less the top ranks count", ge=0)
-
-    def _parameter(self) -> float:
-        return self.k
 
 
 @LEARNERS.register("w_bordafuse", "weighted_bordafuse")

@@ -14,12 +14,12 @@ from rerank.core.types import Floats
 from rerank.extensions.selection.curve import Curve
 
 
-def check_alpha(alpha: float, n_lists: int) -> None:
+def check_alpha(alpha: float, n_lists: int | None = None) -> None:
     """Raise ConfigError if ``alpha`` is not in (0, 1), DataError if so few lists cannot guarantee it."""
     if not 0 < alpha < 1:
         raise ConfigError(f"alpha: found {alpha:g}, expected a number between 0 and 1")
     least = math.ceil(round(1 / alpha, 9)) - 1
-    if n_lists < least:
+    if n_lists is not None and n_lists < least:
         raise DataError(f"alpha {alpha:g}: found {n_lists} judged lists, expected {least} or more")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,17 +64,21 @@ class Sample:
         known = judge.judged & judged.parts[0].judged
         return cls(lists, judge, scores, statistics, known, confidences(lists, *scores.values()))
 
-    @property
+    @cached_property
+    def right(self) -> Mask | None:
+        """See ``right_items``."""
+        return right_items(self.lists)
+
+    @cached_property
     def outcomes(self) -> dict[str, tuple[Mask, Mask]]:
         """For each outcome, the lists on which it is known and those on which it happens, bool (n_lists)."""
         gain = np.zeros(self.lists.n_lists)
         gain[self.judged] = self.gains(np.flatnonzero(self.judged))
         found = {BETTER: (self.judged, gain > 0)}
-        right = right_items(self.lists)
-        if right is not None:
+        if self.right is not None:
             chosen = first_largest(ranked_last(self.scores["system"]), self.lists.offsets)
             known = np.logical_or.reduceat(~np.isnan(self.lists.labels), self.lists.offsets[:-1])  # type: ignore[arg-type]
-            found[RIGHT] = (known, right[chosen])
+            found[RIGHT] = (known, self.right[chosen])
         return found
 
     def gains(self, lists: Index) -> Floats:
@@ -96,6 +101,7 @@ class Sample:
             self.judge, self.statistics["baseline"][lists], self.statistics["system"][lists], confidence
         )
 
+    @cached_property
     def distances_from_top(self) -> Floats:
         """The best score of the item's list minus its own, float64 (n_items); infinite if not returned."""
         scores = ranked_last(self.scores["system"])
@@ -105,9 +111,8 @@ class Sample:
 
     def distances(self, lists: Index) -> Floats:
         """The same for the best right item of each list, infinite without one, float64 (n)."""
-        right = right_items(self.lists)
-        assert right is not None
-        far = np.where(right, self.distances_from_top(), np.inf)
+        assert self.right is not None
+        far = np.where(self.right, self.distances_from_top, np.inf)
         found: Floats = np.minimum.reduceat(far, self.lists.offsets[:-1])[lists]
         return found
 

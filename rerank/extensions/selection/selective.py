@@ -30,7 +30,7 @@ from rerank.extensions.selection.calibration import CALIBRATIONS, Reliability, r
 from rerank.extensions.selection.confidence import LEARNED, RULES, Logistic
 from rerank.extensions.selection.conformal import check_alpha, controlled_threshold, set_width
 from rerank.extensions.selection.curve import Curve
-from rerank.extensions.selection.sample import RIGHT, Sample, right_items
+from rerank.extensions.selection.sample import RIGHT, Sample
 from rerank.formats.sources import check_outputs, inputs_of, is_path
 from rerank.metrics.judging import Judging
 from rerank.models.predictions import run_lines
@@ -357,7 +357,7 @@ def selective(
             if name in fitted.calibrations:
                 probabilities[name][lists] = fitted.calibrations[name](sure[names[0]][lists])
         if kept is not None and fitted.width is not None:
-            near = sample.distances_from_top() <= fitted.width
+            near = sample.distances_from_top <= fitted.width
             kept[lists] = np.add.reduceat(near, sample.lists.offsets[:-1], dtype=np.int64)[lists]
             right_kept[lists] = sample.distances(lists) <= fitted.width
     chosen = {
@@ -424,8 +424,8 @@ def _check(rules: Sequence[str], calibration: str, folds: int, alpha: float | No
         raise ConfigError(f"loss: found {loss!r}, expected worse or drop")
     if folds < 2:
         raise ConfigError(f"folds: found {folds}, expected 2 or more")
-    if alpha is not None and not 0 < alpha < 1:
-        raise ConfigError(f"alpha: found {alpha:g}, expected a number between 0 and 1")
+    if alpha is not None:
+        check_alpha(alpha)
 
 
 def _judged(
@@ -480,7 +480,7 @@ def _fit(
             continue
         sure = fitted.confidence(sample, rules[0], some)
         fitted.calibrations[name] = CALIBRATIONS[calibration](sure, happens[some])
-    if alpha is None or right_items(sample.lists) is None:
+    if alpha is None or sample.right is None:
         return fitted
     labelled = lists[sample.outcomes[RIGHT][0][lists]]
     check_alpha(alpha, len(labelled))
@@ -493,5 +493,4 @@ def _score_lines(
     """Scores by item: one a line in the order of the lists' file, or a run if the system is one."""
     if not (isinstance(system, str) and is_run(system, reading or Reading())):
         return map(repr, lists.input_order(scores).tolist())
-    lines = run_lines(lists, np.where(np.isnan(scores), -np.inf, scores), tag)
-    return (line for line in lines if not line.split(" ")[4].startswith("-inf"))  # was not returned
+    return run_lines(lists, scores, tag)

@@ -23,7 +23,7 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
-        from rerank.cli.frame import report_crash
+        from rerank.cli.doctor import report_crash
 
         code = report_crash(error)
     sys.exit(code)

@@ -75,6 +75,10 @@ VERBS = {
         "help.list_",
         "List learners, metrics, formats, scalings or kernels; with a name, the settings of one.",
     ),
+    "doctor": (
+        "doctor.doctor",
+        "Report versions, extras, threads, memory and a cluster, for bug reports; exit 1 if one fails.",
+    ),
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
     "features": ("features.GROUP", "Features computed from the candidates themselves."),
     "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),

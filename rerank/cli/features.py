@@ -19,7 +19,6 @@ class Consensus(Writes, Workers, Verb):
     by: tuple[str, ...] = setting(
         ..., "ngram1 .. ngram4, sBLEU, WER, GDT-TS, or a feature", flags=("--by", "-b"), metavar="WHAT"
     )
-    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
     statistic: str = setting("mean", "over the other candidates", metavar="mean|median")
 
 
@@ -101,7 +100,6 @@ class Qa(Writes, Verb):
     data: str = setting(
         ..., "lists with questions and passages; - is standard input", argument=True, metavar="DATA"
     )
-    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
     questions: str | None = setting(
         None,
         "questions, id<TAB>text on each line; DATA then has lines of question, passage and score",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from rerank._version import __version__
 from rerank.cli.hints import file_hint
 from rerank.cli.messages import inform as inform
 from rerank.cli.messages import interruption, say, set_quiet, showing
@@ -36,8 +33,7 @@ FIRST, LISTS, CHOICE, TESTS = "", "Training lists", "Choice and tuning", "Tests"
 OUTPUTS, RUNNING, READING = "Further outputs", "Running", "Reading"
 ORDER = (FIRST, LISTS, CHOICE, TESTS, OUTPUTS, RUNNING, READING)
 
-_KERNELS = "rerank.native"
-_debug: ContextVar[bool] = ContextVar("debug", default=False)
+debug: ContextVar[bool] = ContextVar("debug", default=False)  # whether tracebacks are printed
 
 V = TypeVar("V", bound="Verb")
 
@@ -115,8 +111,9 @@ class Workers(Settings):
 
 
 class Writes(Settings):
-    """The format of lists that are written."""
+    """Lists that are written, and their format."""
 
+    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
     to: str | None = setting(
         None, "format to write; default: by the name of OUT", flags=("--to", "-t"), metavar="NAME"
     )
@@ -221,42 +218,8 @@ def output_error(error: OSError) -> int:
 
 def set_debug(value: bool) -> bool:
     """Set whether tracebacks are printed; the callback of ``rerank --debug``."""
-    _debug.set(value)
+    debug.set(value)
     return value
-
-
-def report_crash(error: BaseException) -> int:
-    """Report an error that nothing expected, or kernels that are not built; return the exit code.
-
-    The traceback is printed after ``rerank --debug``. Otherwise it is written to a file of the folder for
-    temporary files, with the versions and the arguments.
-    """
-    if isinstance(error, ImportError) and re.match(r"rerank\.(.*\.)?native\b", error.name or ""):
-        stale = "a kernel cannot be imported, build them again (make build): " * (error.name != _KERNELS)
-        say(f"{stale}{error}")
-        return EXIT_USAGE
-    lines = visible("".join(traceback.format_exception(error)))
-    problem = f"internal error ({type(error).__name__}: {error})"
-    if _debug.get():
-        print(lines, end="", file=sys.stderr)
-        say(problem)
-        return EXIT_CRASH
-    import platform
-    import tempfile
-
-    numpy = getattr(sys.modules.get("numpy"), "__version__", "not loaded")
-    versions = (
-        f"rerank {__version__}, Python {platform.python_version()}, numpy {numpy}, {platform.platform()}"
-    )
-    try:
-        number, path = tempfile.mkstemp(".txt", "rerank-traceback-")
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(f"{versions}\narguments: {sys.argv[1:]!a}\n\n{lines}")
-    except OSError:  # nowhere to write
-        say(f"please report this {problem} with what 'rerank --debug' prints")
-    else:
-        say(f"please report this {problem} with the file {path}")
-    return EXIT_CRASH
 
 
 def write(

@@ -5,6 +5,7 @@ The pages of the manual are Markdown files in rerank/docs and in the folders of 
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -31,33 +32,46 @@ def paths() -> dict[str, Path]:
 class Help(Verb):
     """Options of ``rerank help``."""
 
-    topic: str | None = setting(None, "a page", argument=True, metavar="TOPIC")
+    topic: tuple[str, ...] = setting((), "a page, a verb, or a word to find", argument=True, metavar="TOPIC")
 
 
 @verb(Help)
 def help_(given: Help) -> None:
     """Read the manual; without a TOPIC, list its pages.
 
+    A verb prints its help. Part of a page's name is enough; other words list the sections that have them.
+
     \b
     rerank help tutorial
+    rerank help weights export
+    rerank help bootstrap
     """
-    manual = pages()
-    if given.topic is None:
-        width = max(map(len, manual))
-        for name, text in manual.items():
-            print(f"{name:{width}}  {text.split(chr(10), 3)[2]}")
+    manual, typed = pages(), " ".join(given.topic)
+    width = max(map(len, manual))
+    if not typed:
+        for name, page in manual.items():
+            print(f"{name:{width}}  {page.split(chr(10), 3)[2]}")
         return
-    if given.topic not in manual:
-        raise ConfigError(f"no help on {given.topic!r}; {did_you_mean(given.topic, manual)}")
+    found = [typed] if typed in manual else [name for name in manual if typed.lower() in name]
+    if len(found) != 1:
+        lines: list[str] = []
+        for name, page in manual.items():
+            parts = [part for part in re.split("^#+ ", page, flags=re.M) if typed.lower() in part.lower()]
+            lines += [f"{name:{width}}  {part.partition(chr(10))[0]}" for part in parts]
+        if not lines:
+            raise ConfigError(f"no help on {typed!r}; {did_you_mean(typed, manual)}")
+        print(*lines, sep="\n")
+        return
+    page = manual[found[0]]
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
 
         from rerank.core.files.write import unescaped
 
-        Console(file=unescaped(sys.stdout)).print(Markdown(manual[given.topic]))
+        Console(file=unescaped(sys.stdout)).print(Markdown(page))
     else:
-        print(manual[given.topic], end="")
+        print(page, end="")
 
 
 class List(Printed, Verb):
@@ -85,8 +99,7 @@ def list_(given: List) -> None:
         table = listings.LISTINGS[given.kind]()
         lines = listings.lines_of(table)
     elif given.kind in listings.DETAILS:
-        lines = listings.DETAILS[given.kind](given.name)
-        table = listings.TABLES[given.kind](given.name)
+        lines, table = listings.details(given.kind, given.name)
     else:
         raise ConfigError(f"'rerank list {given.kind}' takes no name")
     write(given.as_, lambda: lines, lambda: list(table.records()), lambda: [table])

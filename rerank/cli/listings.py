@@ -25,6 +25,7 @@ from rerank.similarity.expression import kernel_class
 T = TypeVar("T")
 
 SET = "set"  # in place of the direction of a metric
+HEADS = ("setting", "type", "default", "meaning")
 
 
 def _table(columns: Iterable[Column], rows: Iterable[tuple[Any, ...]], title: str = "") -> Table:
@@ -125,22 +126,15 @@ def lines_of(table: Table) -> list[str]:
     return facts([[table.text(row, j) for j in range(len(table.columns))] for row in table.rows])
 
 
-def settings_of(title: str, kind: type[Settings]) -> Table:
-    """Return the settings of a learner, metric or kernel: name, type, default, meaning."""
-    heads = ("setting", "type", "default", "meaning")
-    return _table([Column(head, (head,)) for head in heads], describe(kind), title)
-
-
 def learner_lines(name: str) -> list[str]:
     """Return a learner's docstring, its default scaling and its settings: name, type, default, meaning."""
     kind = LEARNERS.get(name)
-    header = ("setting", "type", "default", "meaning")
     scaling = f"default scaling: {kind.default_scaling}"
     if kind.scale_invariant:
         scaling += ", as the units of features do not matter to this learner"
     elif kind.default_scaling != "none":
         scaling += " for dense features, none for sparse ones"
-    return [f"{kind.name}: {_docstring(kind)}", "", scaling, "", *facts([header, *describe(kind)])]
+    return [f"{kind.name}: {_docstring(kind)}", "", scaling, "", *facts([HEADS, *describe(kind)])]
 
 
 def metric_lines(name: str) -> list[str]:
@@ -173,7 +167,7 @@ def metric_lines(name: str) -> list[str]:
         ("examples", "  ".join(kind.examples)),
     ]
     known = [(key, value) for key, value in known if value]
-    rows = [("parameter", "type", "default", "meaning")]
+    rows = [("parameter", *HEADS[1:])]
     shown = {"cutoff": "K" if "inner" in kind.settings else "@k", "inner": "METRIC"}
     for key, type_, default, meaning in describe(kind):
         required = kind.settings[key].required
@@ -181,23 +175,11 @@ def metric_lines(name: str) -> list[str]:
     return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 
 
-def metric_table(name: str) -> Table:
-    """Return the parameters of a family, or the metrics of a set."""
-    named = set_called(name)
-    if named is None:
-        return settings_of(metric_lines(name)[0], family_of(name))
-    columns = (Column("metric", ("name",)), Column("what", ("summary",)))
-    return _table(columns, [(one, family_of(one).summary) for one in SETS[named].metrics], f"set {named}")
-
-
 def kernel_lines(name: str) -> list[str]:
     """Return a kernel's docstring and its settings: name, type, default, meaning."""
     kind = kernel_class(name)
-    header = ("setting", "type", "default", "meaning")
-    usage = []
-    if issubclass(kind, PlainKernel):
-        usage = ["", f"In expressions: {kind.name}{kind.usage}"]
-    return [f"{kind.name}: {_docstring(kind)}", *usage, "", *facts([header, *describe(kind)])]
+    usage = ["", f"In expressions: {kind.name}{kind.usage}"] if issubclass(kind, PlainKernel) else []
+    return [f"{kind.name}: {_docstring(kind)}", *usage, "", *facts([HEADS, *describe(kind)])]
 
 
 def _docstring(kind: type) -> str:
@@ -211,13 +193,21 @@ LISTINGS: dict[str, Callable[[], Table]] = {
     "scalings": scalings,
     "kernels": kernels,
 }
-DETAILS: dict[str, Callable[[str], list[str]]] = {
-    "learners": learner_lines,
-    "metrics": metric_lines,
-    "kernels": kernel_lines,
+# What prints one entry, and its class.
+DETAILS: dict[str, tuple[Callable[[str], list[str]], Callable[[str], type[Settings]]]] = {
+    "learners": (learner_lines, LEARNERS.get),
+    "metrics": (metric_lines, family_of),
+    "kernels": (kernel_lines, kernel_class),
 }
-TABLES: dict[str, Callable[[str], Table]] = {
-    "learners": lambda name: settings_of(learner_lines(name)[0].splitlines()[0], LEARNERS.get(name)),
-    "metrics": metric_table,
-    "kernels": lambda name: settings_of(kernel_lines(name)[0].splitlines()[0], kernel_class(name)),
-}
+
+
+def details(kind: str, name: str) -> tuple[list[str], Table]:
+    """Return what is known of a learner, metric or kernel; and its settings, or the metrics of a set."""
+    lines_for, class_of = DETAILS[kind]
+    lines = lines_for(name)
+    if kind == "metrics" and (named := set_called(name)) is not None:
+        columns = [Column("metric", ("name",)), Column("what", ("summary",))]
+        metrics = [(one, family_of(one).summary) for one in SETS[named].metrics]
+        return lines, _table(columns, metrics, f"set {named}")
+    columns = [Column(head, (head,)) for head in HEADS]
+    return lines, _table(columns, describe(class_of(name)), lines[0].splitlines()[0])

@@ -75,7 +75,6 @@ class Convert(Writes, Verb):
     reads: ClassVar = True
 
     data: str = setting(..., "lists to read; - is standard input", argument=True, metavar="DATA")
-    out: str = setting(..., "file to write; - is standard output", argument=True, metavar="OUT")
 
 
 @verb(Convert)
@@ -83,7 +82,7 @@ def convert(given: Convert) -> None:
     """Write lists in another format; a store (NAME.store) opens at once and keeps every column.
 
     \b
-    rerank convert train.txt.gz train.store
+    rerank convert train.txt.gz --out train.store
     """
     from rerank.formats.base import format_for
     from rerank.formats.convert import save
@@ -105,7 +104,6 @@ class Append(Writes, Verb):
         argument=True,
         metavar="NAME=FILE",
     )
-    out: str = setting(..., "file to write; - is standard output", flags=("--out", "-o"), metavar="OUT")
 
 
 @verb(Append)
@@ -172,7 +170,7 @@ class Label(Writes, Jobs, Verb):
         flags=("--metric", "-m"),
         metavar="METRIC",
     )
-    out: str | None = setting(
+    out: str | None = setting(  # type: ignore[assignment]  # it may be left out
         None,
         "file of lists to write; - is standard output. Without it a table of values is printed",
         flags=("--out", "-o"),

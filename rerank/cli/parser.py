@@ -241,7 +241,9 @@ class Group(TyperGroup):
     """A group of commands that knows the names of other tools' commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is asked for; an unknown one is wrong usage."""
+        """Return the command, of ``help VERB`` the verb with --help; an unknown one is wrong usage."""
+        if args[:1] == ["help"] and args[1:] and args[1] in self.commands and args[1] not in topics():
+            args = [*args[1:], "--help"]
         if args and ctx.parent is None and self.get_command(ctx, args[0]) is None:
             hint = verb_hint(args[0])
             if hint is not None:

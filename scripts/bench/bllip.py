@@ -109,7 +109,7 @@ def report(path: Path, repeat: int) -> None:
         )
     for target in ("train.store", "again.bllip"):
         before = os.times()
-        command = [sys.executable, "-m", "rerank", "convert", str(path), str(path.with_name(target))]
+        command = [sys.executable, "-m", "rerank", "convert", str(path), "--out", str(path.with_name(target))]
         subprocess.run(command, check=True, capture_output=True)
         after = os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system

@@ -57,7 +57,7 @@ VERBS = {
     "eval page": "eval data.letor :1 :2 -m AP -m nDCG@10 --samples 100 --html page.html",
     "eval run": "eval data.qrels data.run -m AP -m infAP --samples 100",
     "compare": "compare data.letor :1 :2 -m AP --samples 100",
-    "convert": "convert data.letor out.store",
+    "convert": "convert data.letor --out out.store",
     "report": "report data.experiment --samples 100 --html page.html --out table",
     "train perceptron": "train --data data.letor --learner perceptron --out trained",
     "train ranksvm": "train --data data.letor --learner ranksvm --out trained",

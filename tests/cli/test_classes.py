@@ -216,9 +216,9 @@ def test_the_round_that_is_best_on_dev_is_kept(folder, rerank):
 def test_validate_convert_and_split(folder, rerank):
     found = rerank("validate", "--classes", "train.svm").out
     assert "classes   2: 1 × 3, 3 × 4; 1.17 per example; 1 example without one" in found
-    rerank("convert", "--classes", "train.svm", "out.csv")
+    rerank("convert", "--classes", "train.svm", "--out", "out.csv")
     assert (folder / "out.csv").read_text().startswith('label,1,2\n"1,3",1.0,0.5\n')
-    rerank("convert", "--classes", "out.csv", "back.svm")
+    rerank("convert", "--classes", "out.csv", "--out", "back.svm")
     assert (folder / "back.svm").read_text() == MULTILABEL
     rerank(
         "split",

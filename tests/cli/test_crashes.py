@@ -108,7 +108,7 @@ def test_a_warning_of_python_is_one_line(rerank, work, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "verb", ["validate -", "predict m -", "eval -", "convert - x.store", "weights import - --out m"]
+    "verb", ["validate -", "predict m -", "eval -", "convert - --out x.store", "weights import - --out m"]
 )
 def test_standard_input_that_is_closed_is_one_line(rerank, work, monkeypatch, verb):
     monkeypatch.setattr(sys, "stdin", None)

@@ -56,7 +56,7 @@ VERBS = {
     "fuse": "a.run more.run --out fused.run",
     "validate": "{data}",
     "pairs": "{data}",
-    "convert": "{data} out.store",
+    "convert": "{data} --out out.store",
     "append": "{data} x=a.scores --out out.store",
     "split": "{data} --folds 2 --out parts",
     "label": "{data} --metric WER --out out.store",
@@ -72,6 +72,7 @@ VERBS = {
     "weights import": "w.tsv --out m",
     "weights export": "model --as tsv --out w",
     "list": "learners",
+    "doctor": "",
 }
 # Values for options of a verb's own whose help names none; FILE, N and choices need none here.
 VALUES = {

@@ -93,7 +93,25 @@ def test_a_page_is_printed_as_it_is_written(rerank):
 
 
 def test_an_unknown_topic_names_the_nearest(rerank):
-    assert "no help on 'metric'; did you mean 'metrics'?" in rerank("help", "metric", code=2).err
+    assert "no help on 'metrixs'; did you mean 'metrics'?" in rerank("help", "metrixs", code=2).err
+
+
+def test_a_verb_prints_its_help(rerank):
+    assert rerank("help", "train").out == rerank("train", "--help").out
+    assert rerank("help", "weights", "export").out == rerank("weights", "export", "--help").out
+    assert rerank("help", "weights").out == rerank("weights", "--help").out
+    assert rerank("help", "similarity").out == pages()["similarity"]  # a page of that name goes first
+
+
+def test_part_of_a_name_is_enough_and_other_words_list_sections(rerank):
+    assert rerank("help", "metric").out == pages()["metrics"]
+    found = rerank("help", "holm").out.splitlines()
+    assert found == sorted(found, key=lambda line: list(pages()).index(line.split()[0]))
+    assert len(found) > 1
+    for line in found:
+        name, title = line.split(maxsplit=1)
+        part = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", pages()[name], re.DOTALL | re.MULTILINE)
+        assert "holm" in part[0].lower()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

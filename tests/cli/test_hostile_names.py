@@ -45,7 +45,7 @@ COMMANDS = (
     *(f"{verb} --as {form}" for verb in OF_FORMS for form in FORMS),
     *(f"predict M A.jsonl --as {form}" for form in ("scores", "table", "nbest", "best")),
     *(f"predict K C.csv --classes --label-column labels --as {form}" for form in ("classes", "table")),
-    *(f"convert A.jsonl - --to {form}" for form in ("jsonl", "table")),
+    *(f"convert A.jsonl --out - --to {form}" for form in ("jsonl", "table")),
     "report R --choices --costs",
     "weights export M --as tsv --out -",
     "run E.yaml --dry-run --out R",
@@ -70,7 +70,7 @@ MISTAKES = (
     "run BAD.yaml --out x",
     "run E.yaml --out R --FF",
     "F A.jsonl",
-    "convert A.jsonl x --to F",
+    "convert A.jsonl --out x --to F",
     "eval A.jsonl S -m AP --as F",
     "predict M A.jsonl --as run",
     "predict M A.jsonl --as F",
@@ -215,7 +215,7 @@ def test_nothing_reaches_a_real_terminal_but_styles(typed):
 @pytest.mark.parametrize("form", ["jsonl", "table", "store"])
 def test_converted_lists_keep_their_names(form, typed, rerank, tmp_path):
     out = tmp_path / f"out.{form if form != 'table' else 'csv'}"
-    rerank(*typed(f"convert A.jsonl {out}"))
+    rerank(*typed(f"convert A.jsonl --out {out}"))
     lists = FORMATS.get(form)().read(str(out), ReadOptions())
     assert list(lists.list_ids) == [f"{LIST}{i}" for i in range(5)]
     assert list(lists.item_ids)[:4] == [f"{ITEM}{j}" for j in range(4)]
@@ -286,7 +286,7 @@ def guarded_by_variable(monkeypatch, cells):
     "command",
     [
         "predict M A.jsonl --as table",
-        "convert A.jsonl - --to table",
+        "convert A.jsonl --out - --to table",
         "eval A.jsonl S -m AP --as csv --by-list",
         "eval A.jsonl S -m AP --per-list out",
         "importance weights M A.jsonl --out out",

@@ -36,7 +36,7 @@ def test_joined_files_give_what_one_file_gives(rerank, parts, how):
         (parts / "run.yaml").write_text("data: {train: [a.letor, b.letor], dev: dev.letor}\n")
         rerank(*LEARN, "run.yaml", "--out", "m")
     else:
-        rerank("convert", "b.letor", "b.store")
+        rerank("convert", "b.letor", "--out", "b.store")
         rerank(*LEARN, "--data", "a.letor", "--data", "b.store", "--dev", "dev.letor", "--out", "m")
     assert learnt("m") == learnt("whole")
 

@@ -39,9 +39,9 @@ INPUTS = [
     "eval {dev.nbest} --refs {dev.ref} --per-list OUT",
     "eval {test.letor} --baseline {scores} --html OUT",
     "compare {test.letor} {scores} other --html OUT",
-    "convert {train.letor} OUT --to svmlight",
-    "convert {s.store} OUT --to store",
-    "convert {dev.nbest} --merge {more.nbest} OUT --to moses",
+    "convert {train.letor} --out OUT --to svmlight",
+    "convert {s.store} --out OUT --to store",
+    "convert {dev.nbest} --merge {more.nbest} --out OUT --to moses",
     "append {test.letor} x={scores} --to svmlight --out OUT",
     "label {dev.nbest} --refs {dev.ref} --metric sBLEU --to moses --out OUT",
     "features consensus {dev.nbest} --by ngram1 --to moses --out OUT",
@@ -68,7 +68,7 @@ def files(work, rerank):
         shutil.copy(source, path)
     rerank("train", "--data", "train.letor", "--set", "epochs=1", "--out", "model")
     rerank("predict", "model", "test.letor", "--out", "scores")
-    rerank("convert", "train.letor", "s.store")
+    rerank("convert", "train.letor", "--out", "s.store")
     for name, text in {
         "run.yaml": "data: {train: train.letor}\nlearner: {name: perceptron, epochs: 1}\n",
         "dev.nbest": NBEST,
@@ -126,7 +126,7 @@ def test_an_output_is_never_an_input(rerank, files, command, name, alias):
         ("train --data train.letor -m AP --seeds 2 --out m.{seed} --curve m.1", "m.1 is the output of --out"),
         ("train --data m.2 -f letor -m AP --seeds 2 --out m.{seed}", "m.2 is one of the input files"),
         ("predict model s.store --out s.store/labels.npy", "s.store/labels.npy is within the input"),
-        ("convert s.store s.store/inner.store", "s.store/inner.store is within the input"),
+        ("convert s.store --out s.store/inner.store", "s.store/inner.store is within the input"),
         ("append test.letor x=s.store/labels.npy --out s.store", "s.store contains the input"),
         ("split test.letor --part a=.5 --part b=.5 --out linked", "linked/a.letor is the output of --out"),
         (
@@ -218,7 +218,7 @@ def test_a_place_that_cannot_be_written_is_one_line(rerank, files, out, message,
     (files / f"dangling{suffix}").symlink_to("none/x")
     (files / f"loop{suffix}").symlink_to(f"loop{suffix}")
     before = set(files.iterdir())
-    err = rerank("convert", "test.letor", out.format(suffix), code=2).err
+    err = rerank("convert", "test.letor", "--out", out.format(suffix), code=2).err
     assert message.format(suffix) in err
     assert err.count("\n") == 1
     assert set(files.iterdir()) == before
@@ -227,6 +227,6 @@ def test_a_place_that_cannot_be_written_is_one_line(rerank, files, out, message,
 @pytest.mark.parametrize("suffix", [".letor", ".store"])
 def test_a_dangling_link_is_followed(rerank, files, suffix):
     (files / f"link{suffix}").symlink_to(f"target{suffix}")
-    rerank("convert", "test.letor", f"link{suffix}")
+    rerank("convert", "test.letor", "--out", f"link{suffix}")
     assert (files / f"link{suffix}").is_symlink()
     assert (files / f"target{suffix}").exists()

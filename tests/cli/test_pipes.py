@@ -92,19 +92,30 @@ def test_an_experiment_refuses_pipes(tmp_path, rerank, monkeypatch):
 def test_outputs_to_open_descriptors(tmp_path):
     (tmp_path / "x").write_bytes(LETOR)
     (tmp_path / "log").write_text("kept\n")
-    convert = [sys.executable, "-m", "rerank", "convert", "x", "/dev/stdout", "--to", "svmlight", "-q"]
+    convert = [
+        sys.executable,
+        "-m",
+        "rerank",
+        "convert",
+        "x",
+        "--out",
+        "/dev/stdout",
+        "--to",
+        "svmlight",
+        "-q",
+    ]
     with (tmp_path / "log").open("ab") as log:
         subprocess.run(convert, cwd=tmp_path, stdout=log, timeout=60, check=True)
     assert (tmp_path / "log").read_bytes() == b"kept\n" + LETOR
     assert subprocess.run(convert, cwd=tmp_path, capture_output=True, timeout=60, check=True).stdout == LETOR
     reading, writing = os.pipe()
-    convert[5] = f"/dev/fd/{writing}"
+    convert[6] = f"/dev/fd/{writing}"
     subprocess.run(convert, cwd=tmp_path, pass_fds=[writing], timeout=60, check=True)
     os.close(writing)
     with os.fdopen(reading, "rb") as file:
         assert file.read() == LETOR
     done = subprocess.run(convert, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, f"rerank: {convert[5]}: bad file descriptor\n")
+    assert (done.returncode, done.stderr) == (2, f"rerank: {convert[6]}: bad file descriptor\n")
 
 
 SPELLING, RUNS = DATA / "spelling-tiny", DATA / "runs-tiny"
@@ -131,7 +142,7 @@ eval |qrels.tsv |bm25.run -m AP
 eval |bm25.run --merge |dense.json --qrels |qrels.tsv -m AP
 eval |a.nbest --refs |a.ref --refs |b.ref -m BLEU
 eval |a.flat --refs |a.ref --format flat -m BLEU
-convert |test OUT --to jsonl
+convert |test --out OUT --to jsonl
 append |test s=|a.scores --out OUT --to jsonl
 split |test --part one=.5 --out OUT --suffix .letor
 label |a.nbest --refs |a.ref -m sBLEU

@@ -25,9 +25,9 @@ def test_training_on_some_features_and_scoring_the_whole_file(rerank, work):
     assert "does not know" in whole.err
     some = rerank("predict", "m", "test.letor", "--features", "2-4", "--strict")
     assert (some.out, some.err) == (whole.out, "")
-    rerank("convert", "test.letor", "some.letor", "--features", "2-4")
+    rerank("convert", "test.letor", "--out", "some.letor", "--features", "2-4")
     assert rerank("predict", "m", "some.letor").out == whole.out
-    rerank("convert", "test.letor", "some.store", "--features", "2-4")
+    rerank("convert", "test.letor", "--out", "some.store", "--features", "2-4")
     assert rerank("predict", "m", "some.store").out == whole.out
 
 
@@ -98,7 +98,7 @@ def test_several_runs_are_features_to_select(rerank, tmp_path, monkeypatch):
         (tmp_path / f"{tag}.run").write_text(
             "".join(f"1 Q0 d{k} {k + 1} {score} {tag}\n" for k, score in enumerate(scores))
         )
-    rerank("convert", "one.run", "o.store", "--merge", "two.run", "--features", "two")
+    rerank("convert", "one.run", "--out", "o.store", "--merge", "two.run", "--features", "two")
     assert load("o.store").names() == ["two"]
 
 

@@ -13,7 +13,7 @@ from rerank.formats.base import save
 
 
 def test_convert_to_a_store_and_back(rerank, work):
-    result = rerank("convert", "train.letor", "train.store", "--feature-names", "features.txt")
+    result = rerank("convert", "train.letor", "--out", "train.store", "--feature-names", "features.txt")
     assert result.err == "rerank: 40 lists, 240 items to train.store (store)\n"
     before, after = load("train.letor"), load("train.store")
     with pytest.warns(UserWarning, match="feature_names"):
@@ -26,8 +26,8 @@ def test_convert_to_a_store_and_back(rerank, work):
 
 
 def test_convert_to_standard_output_needs_a_format(rerank, work):
-    assert "choose one with --to" in rerank("convert", "train.letor", "-", code=2).err
-    out = rerank("convert", "train.letor", "-", "--to", "svmlight").out
+    assert "choose one with --to" in rerank("convert", "train.letor", "--out", "-", code=2).err
+    out = rerank("convert", "train.letor", "--out", "-", "--to", "svmlight").out
     assert len(out.splitlines()) == 240
 
 
@@ -105,7 +105,7 @@ def test_splits_that_cannot_be_made(rerank, work, asked, message):
 
 
 def test_a_format_that_is_only_read_is_not_offered_for_writing(rerank, work):
-    error = rerank("convert", "train.letor", "lists.what", code=2).err
+    error = rerank("convert", "train.letor", "--out", "lists.what", code=2).err
     assert "moses" in error
     assert "fairseq" not in error
 

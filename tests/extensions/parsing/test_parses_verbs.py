@@ -54,7 +54,7 @@ def test_from_labels_to_a_chosen_tree(rerank, parses):
 
 
 def test_other_formats_report_what_they_leave_out(rerank, parses):
-    result = rerank("convert", "dev.nbest", "dev.jsonl")
+    result = rerank("convert", "dev.nbest", "--out", "dev.jsonl")
     assert "jsonl holds no gold; left out" in result.err
     assert json.loads((parses / "dev.jsonl").read_text().split("\n")[0])["candidates"][1]["text"] == RIGHT
 
@@ -63,8 +63,8 @@ def test_a_mistake_is_a_one_line_error(rerank, parses):
     (parses / "bad.parses").write_text(TEXT.replace("dog", "cat", 1))
     error = "bad.parses:2: found word 2 'dog', expected 'cat', as in the gold tree on line 1\n"
     assert rerank("validate", "bad.parses", code=1).out == f"fault  {error}"
-    assert rerank("convert", "bad.parses", "s.store", code=2).err == f"rerank: {error}"
-    odd = ("convert", "dev.nbest", "s.store")
+    assert rerank("convert", "bad.parses", "--out", "s.store", code=2).err == f"rerank: {error}"
+    odd = ("convert", "dev.nbest", "--out", "s.store")
     assert "scores: found 4 ids, expected 2, one per sentence" in rerank(*odd, "--ids", "scores", code=2).err
     wrong = "strip: found 'trace', expected 'traces' or 'functions'"
     assert wrong in rerank(*odd, "--strip", "trace", code=2).err

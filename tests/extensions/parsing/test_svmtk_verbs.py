@@ -50,12 +50,12 @@ def test_a_model_there_and_back(rerank, data):
 
 
 def test_convert_and_validate(rerank, data):
-    rerank("convert", "train.jsonl", "pairs", "--to", "svmtk-pairs")
+    rerank("convert", "train.jsonl", "--out", "pairs", "--to", "svmtk-pairs")
     lists = load("pairs", format="svmtk-pairs")
     assert (lists.n_lists, lists.labels.tolist()) == (8, [1, 0, 0, 1] * 4)
     shown = rerank("validate", "pairs", "--format", "svmtk-pairs").out
     assert "question trees  16, 1.0 words on average\npassage trees   16, 2.0 words on average\n" in shown
-    rerank("convert", "train.jsonl", "train.svmtk")
+    rerank("convert", "train.jsonl", "--out", "train.svmtk")
     assert (
         (data / "train.svmtk").read_text().startswith("+1 qid:q0 trees:question,passage |BT| (Q (W q0)) |BT|")
     )

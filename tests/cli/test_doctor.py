@@ -1,0 +1,54 @@
+"""``rerank doctor``: what a bug report needs."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+
+import pytest
+
+from rerank._version import __version__
+
+
+def found(result) -> dict[str, str]:
+    return {row["what"]: row["found"] for row in json.loads(result.out)}
+
+
+def test_it_names_versions_extras_and_limits(rerank, monkeypatch):
+    monkeypatch.setenv("RERANK_MEMORY", "3G")
+    result = rerank("doctor", "--as", "json")
+    facts = found(result)
+    assert facts["rerank"].startswith(f"{__version__} in ")
+    assert facts["numpy"] == metadata.version("numpy")
+    assert facts["kernels"] == "built"
+    assert "RERANK_MEMORY=3G" in facts["environment"]
+    assert facts["memory"].endswith("GB available")
+    assert facts["mt"].startswith("sacrebleu ")
+    text = rerank("doctor").out
+    assert text.splitlines()[0].split() == ["rerank", *facts["rerank"].split()]
+    assert "Paste this" in text.splitlines()[-1]
+
+
+def test_a_limit_that_is_no_size_is_a_fault(rerank, monkeypatch):
+    monkeypatch.setenv("RERANK_MEMORY", "much")
+    result = rerank("doctor", code=1)
+    assert "FAULT: RERANK_MEMORY: found 'much'" in result.out
+    assert rerank("doctor", "--as", "csv", code=1).out.count(",no\n") == 1
+
+
+def test_a_cluster_that_is_not_there_is_a_fault(rerank):
+    pytest.importorskip("distributed")
+    result = rerank("doctor", "--cluster", "tcp://127.0.0.1:1", code=1)
+    assert "FAULT: tcp://127.0.0.1:1: the scheduler does not answer" in " ".join(result.out.split())
+
+
+def test_an_extra_that_is_absent_says_how_it_is_installed(rerank, monkeypatch):
+    version = metadata.version
+
+    def without(name):
+        if name == "sacrebleu":
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(metadata, "version", without)
+    assert found(rerank("doctor", "--as", "json"))["mt"] == 'sacrebleu absent (pip install "rerank[mt]")'

@@ -237,7 +237,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
     def _needs_lists(self) -> bool:
         """Whether scores depend on the lists, and fit was given them."""
         model = self.model_
-        filled = model.missing_policy == "list-mean" or model.scaling_name.startswith("list-")
+        filled = model.missing_policy in ("list-mean", "list-min") or model.scaling_name.startswith("list-")
         return self._by_list and (model.listwise or filled or model.keep_margin is not None)
 
     def __sklearn_tags__(self) -> Any:

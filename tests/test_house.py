@@ -30,20 +30,20 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2101),
     "core": (32, 3702),
-    "data": (36, 5179),
+    "data": (36, 5190),
     "evaluation": (16, 2943),
     "experiments": (10, 1672),
     "extensions": (65, 9287),
-    "formats": (41, 6751),
+    "formats": (41, 6762),
     "learners": (43, 6106),
     "metrics": (21, 3236),
-    "models": (23, 3357),
+    "models": (23, 3363),
     "native": (9, 86),
     "report": (11, 1566),
     "similarity": (15, 1896),
     "training": (20, 2312),
 }
-LINES, CODE, FILES, SMALL = 77492, 50398, 367, 61
+LINES, CODE, FILES, SMALL = 77524, 50426, 367, 61
 PRIVATE_ONCE, NAMES_TWICE = 451, 116
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = ("extensions/fusion/", "extensions/selection/", "cli/doctor.py")

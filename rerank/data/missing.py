@@ -2,7 +2,7 @@
 
 - error: a missing value is an error.
 - nan: they stay missing (NaN), for learners that accept that.
-- zero: 0.
+- zero: 0 among the scaled values.
 - mean: the feature's mean over the training items that have a value.
 - list-mean: the mean of the values that the list's other items have; without any, the training mean.
 - list-min: the least scaled value that the list's other items have; without any, 0.
@@ -10,8 +10,8 @@
   for an item that lacks it, else 0.
 
 Raw values are filled; the scaling that follows sees the filled ones, and scales indicators like other
-features. list-min fills scaled values: the scaling sees only values that are there, and an item that a run
-did not return is never above one that it returned.
+features. list-min and zero fill scaled values: the scaling sees only values that are there. By list-min an
+item that a run did not return is never above one that it returned. Models of old releases fill zero first.
 A feature without any value in training becomes 0, even if it takes a value later: its weight is unknown.
 Means need dense features, since an absent value of sparse ones is 0 by definition. Base scores are never
 filled: an item without one is an error for what needs them.
@@ -39,7 +39,7 @@ from rerank.data.reading import FITTED
 POLICIES = {
     "error": "a missing value is an error",
     "nan": "kept as NaN, for learners that accept it",
-    "zero": "0",
+    "zero": "0, after scaling",
     "mean": "the feature's mean over the training items",
     "list-mean": "the mean of the list's other items, else the training mean",
     "list-min": "after scaling the least value of the list's other items, else 0",
@@ -50,12 +50,12 @@ FILLS_IN_TRAINING = f"in training, {FILLS}"
 _HALF = float(np.finfo(np.float64).max) / 2  # of sums that do not overflow
 _SUFFIX = "?missing"
 _FORMS = {"means": "<f8", "counts": "<i8"}
-AFTER_SCALING = ("list-min",)
+AFTER_SCALING = ("list-min", "zero")
 
 
 def fill_of(policy: str | None) -> float:
     """Return what a column is taken as that dense lists lack: missing (NaN), if the policy treats that."""
-    return 0.0 if policy in (None, "zero") else np.nan
+    return 0.0 if policy is None else np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +69,16 @@ class Imputation:
     n_items : int, the number of training items.
     values : mapping of str to array, for the policies that are fitted ``means``, float64 (n_features), NaN
         for a feature without any value, and ``counts``, int64 (n_features): the training items that lack it.
+    after : bool, whether scaled values are filled.
+    negative : int64, the columns that some training items lack, and of others are below 0; for zero only.
     """
 
     name: str
     n_features: int
     n_items: int
     values: Mapping[str, AnyArray] = field(default_factory=dict)
+    after: bool = False
+    negative: Index = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def indicated(self) -> Index:
@@ -92,7 +96,7 @@ class Imputation:
     @property
     def absent(self) -> float:
         """What a column is taken as that dense lists do not have."""
-        return fill_of(self.name)
+        return 0.0 if self.name == "zero" and not self.after else np.nan
 
     def indicators(self, names: Sequence[str]) -> list[str]:
         """Return the names of the indicators of features ``names`` (n_features)."""
@@ -158,7 +162,8 @@ class Imputation:
 
     def to_meta(self) -> dict[str, Any]:
         """Return what a model file keeps as JSON; ``arrays`` is the rest."""
-        return {"name": self.name, "n_features": self.n_features, "n_items": self.n_items}
+        meta = {"name": self.name, "n_features": self.n_features, "n_items": self.n_items}
+        return meta | {"after": True} if self.name == "zero" and self.after else meta
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return what a model file keeps as arrays, by name."""
@@ -167,7 +172,9 @@ class Imputation:
     @classmethod
     def restore(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Imputation:
         """Return what gave ``meta`` and ``arrays``; raise DataError if they do not fit each other."""
-        found = cls(meta["name"], meta["n_features"], meta["n_items"], dict(arrays))
+        name = meta["name"]
+        after = bool(meta.get("after")) if name == "zero" else name in AFTER_SCALING
+        found = cls(name, meta["n_features"], meta["n_items"], dict(arrays), after)
         if set(arrays) != set(array_forms(found.name, found.n_features)):
             raise DataError(f"missing={found.name}: found the arrays {sorted(arrays)}")
         if not arrays:
@@ -194,7 +201,9 @@ def fit_missing(name: str, lists: CandidateLists) -> Imputation:
     check_policy(name)
     n = lists.n_features
     if name not in FITTED:
-        return Imputation(name, n, lists.n_items)
+        columns = enumerate(lists.features.columns()) if name == "zero" and lists.has_missing else ()
+        low = [j for j, column in columns if np.isnan(column).any() and np.fmin.reduce(column) < 0]
+        return Imputation(name, n, lists.n_items, {}, name == "zero", np.array(low, dtype=np.int64))
     if not isinstance(lists.features, Dense):
         found = f"{lists.source} has {lists.features.layout} features, of which an absent value is 0"
         raise ConfigError(f"missing={name}: {found}; expected dense ones (--layout dense), zero or nan")
@@ -204,11 +213,15 @@ def fit_missing(name: str, lists: CandidateLists) -> Imputation:
         column = lists.features.column(j)
         known = column[~np.isnan(column)]
         means[j], counts[j] = _mean(known), len(column) - len(known)
-    return Imputation(name, n, lists.n_items, {"means": means, "counts": counts})
+    return Imputation(name, n, lists.n_items, {"means": means, "counts": counts}, name in AFTER_SCALING)
 
 
-def note_empty(fitted: Imputation, lists: CandidateLists) -> None:
-    """Warn if training lists have no value of a feature."""
+def note_fills(fitted: Imputation, lists: CandidateLists) -> None:
+    """Warn if training lists have no value of a feature, or a 0 for a missing one is above others."""
+    if len(fitted.negative):
+        what = some([lists.names()[j] for j in fitted.negative.tolist()])
+        text = f"{lists.source}: missing=zero: 0 is above some scaled values of {what}; list-min never is"
+        warnings.warn(text, DataNote, stacklevel=3)
     empty = np.flatnonzero(np.isnan(fitted.values.get("means", np.empty(0))))
     if len(empty):
         names = lists.names()

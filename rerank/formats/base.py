@@ -59,6 +59,7 @@ class Format(ABC):
     signs : bytes of which one is in the head of each file that ``recognises`` accepts; () = it accepts none.
     columns : the number of fields, between blanks and tabs, of the first line of such files; None = any.
     refuses_missing : whether a missing value is an error unless ``missing`` accepts it.
+    leaves_out_zeros : whether a value that a line leaves out is 0, unless ``missing`` makes it missing.
     joins : the read options by which ``join`` adds columns to lists of any format.
     folder : what a folder of this format is called in messages, "" if it has none.
     """
@@ -77,6 +78,7 @@ class Format(ABC):
     signs: ClassVar[tuple[bytes, ...]] = ()
     columns: ClassVar[int | None] = None
     refuses_missing: ClassVar[bool] = False
+    leaves_out_zeros: ClassVar[bool] = False
     joins: ClassVar[tuple[str, ...]] = ()
     folder: ClassVar[str] = ""
 
@@ -314,7 +316,11 @@ def load(
 
 @opening_once
 def load_for(
-    path: str | os.PathLike[str], reading: Reading, missing: Missing | None, if_refused: bool = False
+    path: str | os.PathLike[str],
+    reading: Reading,
+    missing: Missing | None,
+    if_refused: bool = False,
+    fill: bool = True,
 ) -> CandidateLists:
     """Read lists with another default of the option ``missing``, for formats that have it.
 
@@ -324,6 +330,7 @@ def load_for(
     reading : without ``missing`` of its own.
     missing : how absent values are read; None = as ``reading`` says. One run lacks nothing.
     if_refused : only of formats that would refuse them.
+    fill : whether ``zero`` fills them; else they stay missing where the format tells them from 0.
     """
     path = os.fspath(path)
     if path != "-":
@@ -332,6 +339,9 @@ def load_for(
     lacks = format.refuses_missing or (not if_refused and (reading.merge or not format.of_runs))
     if missing is not None and "missing" in format.honours and lacks:
         reading = reading.with_settings(missing=missing)
+    one_run = format.of_runs and not reading.merge
+    if not (fill or format.leaves_out_zeros or one_run) and reading.missing == "zero":
+        reading = reading.with_settings(missing="nan")
     lists = format.read(path, reading)
     if reading.first_best is not None:  # before features are selected: this one need not be among them
         lists = lists.with_first_best(reading.first_best)

@@ -430,6 +430,7 @@ class _MissingRecord(Record):
     name: str = fact(max_length=100)
     n_features: int = fact(ge=0, le=MAX_FEATURES)
     n_items: int = fact(ge=0, lt=1 << 63)
+    after: bool | None = None
 
 
 class _Metadata(Record):
@@ -499,7 +500,7 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
         fitted.append(imputation)
     if meta.scaling is not None:
         scaling = Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING))
-        last = meta.missing is not None and meta.missing.name in missing.AFTER_SCALING
+        last = meta.missing is not None and imputation.after
         fitted.insert(0 if last else len(fitted), scaling)
     model.chain = Chain(tuple(fitted))
     return model

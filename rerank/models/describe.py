@@ -177,21 +177,25 @@ def _missing(model: Any) -> str:
     assert model.imputation is not None
     rows = model.imputation.rows(model.input_names)
     lacking = f"; in training {count(len(rows), 'feature')} had missing values" if rows else ""
-    return f"{model.missing_policy}{lacking}"
+    scaled = " among scaled values" if model.missing_policy == "zero" and model.imputation.after else ""
+    return f"{model.missing_policy}{scaled}{lacking}"
 
 
 def _fill_lines(model: Any, weights: ShownWeights, top: int | None) -> list[str]:
-    """The means that take the place of missing values."""
+    """The means that take the place of missing values, and how many lack one."""
     rows = weights.fills(model)
     if not rows[:top]:
         return []
     assert model.imputation is not None
     n = model.imputation.n_items
+    least = model.missing_policy == "list-min"
     shown = [
-        (name, f"{0.0 if mean != mean else mean: .6g}  {k} of {n} items") for name, mean, k in rows[:top]
+        (name, ("" if least else f"{0.0 if mean != mean else mean: .6g}  ") + f"{k} of {n} items")
+        for name, mean, k in rows[:top]
     ]
     lists = ", if no item of the list has one" if model.missing_policy == "list-mean" else ""
-    lines = ["", f"in place of a missing value{lists}; items without one in training", *pairs(shown)]
+    filled = "" if least else f"in place of a missing value{lists}; "
+    lines = ["", f"{filled}items without one in training", *pairs(shown)]
     return [*lines, f"... and {len(rows) - len(shown)} more"] if len(shown) < len(rows) else lines
 
 
@@ -221,7 +225,8 @@ def model_record(
     if model.imputation is not None:
         rows = [(name, None if mean != mean else mean, n) for name, mean, n in shown.fills(model)]
         fills = [{"name": name, "mean": mean, "missing": n} for name, mean, n in rows]
-        parts["missing"] = {"policy": model.missing_policy, "features": fills}
+        filled = {"policy": model.missing_policy, "after_scaling": model.imputation.after}
+        parts["missing"] = filled | {"features": fills}
     if weights:
         scaled = shown.constant is None and shown.kind
         parts["weights_of"] = "scaled features" if scaled else "raw features"

@@ -263,7 +263,7 @@ def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) ->
             f"--missing {reading.missing}: the model keeps --missing {model.missing_policy} of its training"
         )
         raise ConfigError(f"{found}; leave the option out")
-    return load_for(data, reading.with_settings(missing=None), read_as(model.missing_policy))
+    return load_for(data, reading.with_settings(missing=None), read_as(model.missing_policy), fill=False)
 
 
 def check_oracle(model: Model, allow_oracle: bool) -> None:

@@ -19,7 +19,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
 from rerank.evaluation.importance import Ablation, Basis, compared, judge_of, judging_by
-from rerank.formats import load
+from rerank.formats.base import load_for
 from rerank.formats.sources import check_inputs
 from rerank.metrics.judges import ReportJudge
 from rerank.metrics.labelling import label
@@ -148,6 +148,6 @@ def _test_lists(options: TrainOptions, path: str, refs: Sequence[str]) -> Candid
     """Test lists, read as the training lists are but for references and ids."""
     data = options.data
     own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
-    lists = load(path, options=data.reading("train").with_settings(**own))
+    lists = load_for(path, data.reading("train").with_settings(**own), None, fill=False)
     lists = lists if data.label is None else label(lists, data.label)
     return selected(lists, data.features, lenient=True)

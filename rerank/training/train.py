@@ -20,7 +20,7 @@ from rerank.data.overlap import note_shared
 from rerank.data.reading import DataSection, Part
 from rerank.data.selection import selected
 from rerank.evaluation.notes import note_ndcg
-from rerank.formats import load
+from rerank.formats.base import load_for
 from rerank.formats.sources import (
     Data,
     all_or_none,
@@ -349,7 +349,7 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     from rerank.data.joining import joined
 
     reading = data.reading(part).with_settings(features=())
-    lists = joined([load(path, options=reading) for path in getattr(data, part)])
+    lists = joined([load_for(path, reading, None, fill=False) for path in getattr(data, part)])
     if part == "unlabelled":
         return without_labels(lists, labels=False)
     bare = lists.labels is None and not lists.references and not lists.counts

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.missing import POLICIES, Imputation, first_missing, fit_missing, note_empty
+from rerank.data.missing import POLICIES, Imputation, first_missing, fit_missing, note_fills
 from rerank.data.reading import FITTED
 
 FILLING = ("zero", *FITTED)
@@ -70,7 +70,7 @@ def test_a_feature_without_any_value_is_zero_and_is_reported():
         fitted = fit_missing(policy, lists)
         assert fitted.apply(lists_of(np.array([[7.0, 5.0]]), [1])).features.values.tolist() == [[0.0, 5.0]]
         with pytest.warns(DataNote, match=r"set: no item has a value of 1 feature \(1\): taken as 0"):
-            note_empty(fitted, lists)
+            note_fills(fitted, lists)
 
 
 @pytest.mark.parametrize("policy", FITTED)
@@ -123,6 +123,7 @@ def test_what_a_model_file_keeps(policy):
     fitted = fit_missing(policy, lists)
     again = Imputation.restore(fitted.to_meta(), fitted.arrays())
     assert (again.name, again.n_features, again.n_items) == (policy, 2, 3)
+    assert again.after == fitted.after == (policy in ("zero", "list-min"))
     for name, array in fitted.arrays().items():
         assert np.array_equal(again.arrays()[name], array, equal_nan=True)
         with pytest.raises(DataError, match="found the arrays"):

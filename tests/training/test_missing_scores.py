@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rerank
+import rerank as reranking
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import Imputation
 from rerank.data.scaling import SCALINGS, fit_scaling
 from rerank.models.base import load_model
 
@@ -36,11 +38,13 @@ def drawn(seed, n_lists=12):
 
 
 @pytest.mark.filterwarnings("ignore:.*no scaling is applied")
+@pytest.mark.filterwarnings("ignore:.*0 is above some scaled values")
+@pytest.mark.parametrize("policy", ["list-min", "zero"])
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_scaling_sees_what_is_there_and_the_rest_is_least(scaling, seed):
+def test_the_scaling_sees_what_is_there_and_the_rest_is_least_or_0(policy, scaling, seed):
     lists, other = drawn(seed), drawn(seed + 10)
-    model = rerank.train(lists, "ridge", missing="list-min", scaling=scaling)
+    model = rerank.train(lists, "ridge", missing=policy, scaling=scaling)
     fitted = fit_scaling(scaling, lists)
     for given_lists in (lists, other):
         scaled, made = fitted.apply(given_lists), model.prepared(given_lists)
@@ -50,7 +54,7 @@ def test_the_scaling_sees_what_is_there_and_the_rest_is_least(scaling, seed):
                 after = made.features.to_dense()[start:stop, j]
                 gone = np.isnan(before)
                 np.testing.assert_array_equal(after[~gone], before[~gone])
-                assert (after[gone] == (0.0 if gone.all() else np.nanmin(before))).all()
+                assert (after[gone] == (0.0 if policy == "zero" or gone.all() else np.nanmin(before))).all()
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["list-minmax", "list-zscore", "list-rank"]))
@@ -115,3 +119,31 @@ def test_cells_of_an_experiment_are_those_of_train(runs, rerank):
     models = [load_model(str(path)) for path in (runs / "out").rglob("model")]
     policies = sorted(str(model.missing_policy) for model in models)
     assert policies == ["list-min", "list-min", "mean", "mean", "nan", "nan"]
+
+
+@pytest.mark.filterwarnings("ignore:.*taken as missing")
+def test_zero_is_filled_after_scaling_from_files_tables_and_stores_alike(runs, rerank):
+    """So that a run of negative scores has its absent documents below the others, not above."""
+    data = ("--data", "a.run", "--merge", "b.run", "--qrels", "q.txt")
+    settings = ("--learner", "ranksvm", "--scaling", "list-minmax", "--missing", "zero")
+    found = rerank("train", *data, *settings, "--out", "model")
+    assert "scores below 0" not in found.err
+    model = load_model("model")
+    lists = reranking.load("a.run", merge=("b.run",), qrels="q.txt", missing="nan")
+    scaled = fit_scaling("list-minmax", lists).apply(lists).features.to_dense()
+    by_hand = lists.input_order(np.nan_to_num(scaled) @ model.weights)
+    np.testing.assert_allclose(model.score(lists), by_hand, rtol=1e-12)
+    rerank("predict", "model", "a.run", "--merge", "b.run", "--out", "scores")
+    np.testing.assert_allclose(np.loadtxt("scores"), by_hand, rtol=1e-5)
+    for name in ("s.store", "s.csv"):
+        rerank("convert", "a.run", "--merge", "b.run", "--qrels", "q.txt", "--missing", "nan", "--out", name)
+        rerank("train", "--data", name, *settings, "--out", "other")
+        np.testing.assert_array_equal(load_model("other").weights, model.weights)
+    found = rerank("train", *data, *settings[:3], "list-zscore", *settings[4:], "--out", "model")
+    assert "missing=zero: 0 is above some scaled values of x, y; list-min never is" in found.err
+
+
+def test_models_of_old_releases_fill_zero_before_scaling():
+    fitted = Imputation.restore({"name": "zero", "n_features": 1, "n_items": 2}, {})
+    assert (fitted.after, fitted.absent) == (False, 0.0)
+    assert fitted.to_meta() == {"name": "zero", "n_features": 1, "n_items": 2}

@@ -87,6 +87,7 @@ class JSONLines(Format):
 
     name: ClassVar[str] = "jsonl"
     summary: ClassVar[str] = "JSON, a list or a candidate per line, with texts, features and labels"
+    leaves_out_zeros: ClassVar[bool] = True
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     signs: ClassVar[tuple[bytes, ...]] = (b"{",)
     honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS

@@ -57,6 +57,7 @@ class Moses(Format):
 
     name: ClassVar[str] = "moses"
     summary: ClassVar[str] = "id ||| text ||| features ||| score (Moses, Marian)"
+    leaves_out_zeros: ClassVar[bool] = True
     suffixes: ClassVar[tuple[str, ...]] = (".moses",)
     signs: ClassVar[tuple[bytes, ...]] = (b"|||",)
     honours: ClassVar[frozenset[str]] = frozenset(

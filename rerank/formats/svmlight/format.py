@@ -120,6 +120,7 @@ class SVMLight(Format):
 
     name: ClassVar[str] = "svmlight"
     summary: ClassVar[str] = "label qid:ID index:value ... # comment (LETOR, LIBSVM, RankLib)"
+    leaves_out_zeros: ClassVar[bool] = True
     suffixes: ClassVar[tuple[str, ...]] = (".letor", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
     signs: ClassVar[tuple[bytes, ...]] = (b":",)
     honours: ClassVar[frozenset[str]] = frozenset(

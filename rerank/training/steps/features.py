@@ -10,7 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
 from rerank.data.feature_ranges import note_uneven
 from rerank.data.lists import CandidateLists
-from rerank.data.missing import AFTER_SCALING, Imputation, fit_missing, note_empty
+from rerank.data.missing import AFTER_SCALING, Imputation, fit_missing, note_fills
 from rerank.data.scaling import AUTO, SCALINGS, Scaling, fit_scaling
 from rerank.learners.base import LEARNERS, Learner
 from rerank.training.data import TrainingData
@@ -31,7 +31,7 @@ class FillMissing(Step):
 
     name: ClassVar[str] = "missing"
     stage: ClassVar[Stage] = "features"
-    place: ClassVar[int] = 10  # raw values are filled, and then scaled, unless it is list-min
+    place: ClassVar[int] = 10  # raw values are filled, and then scaled, unless it is of AFTER_SCALING
     settings: ClassVar[tuple[str, ...]] = ("missing",)
     section: ClassVar[str] = "data"
     accepts_classes: ClassVar[bool] = True
@@ -57,7 +57,7 @@ class FillMissing(Step):
     def note(self, learner: Learner, data: TrainingData) -> None:
         fitted = data.chain.get(Imputation)
         if fitted is not None:
-            note_empty(fitted, data.source)
+            note_fills(fitted, data.source)
 
 
 @STEPS.register("scaling")

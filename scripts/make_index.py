@@ -65,9 +65,6 @@ def index() -> str:
         }
         for registry in REGISTRIES
     }
-    # Not classes of a registry, but names to choose from.
-    found["scaling"] = dict.fromkeys(("auto", *SCALINGS), ("rerank.data.scaling", (), ()))
-    found["preset of metrics"] = dict.fromkeys(SETS, ("rerank.metrics.presets", (), ()))
     lines = [HEAD + "{"]
     for kind, entries in found.items():
         lines += [
@@ -75,6 +72,11 @@ def index() -> str:
             *(f"        {name!r}: {entry!r}," for name, entry in entries.items()),
             "    },",
         ]
+    # Not classes of a registry, but names to choose from.
+    named = {"scaling": (("auto", *SCALINGS), "rerank.data.scaling")}
+    named["preset of metrics"] = tuple(SETS), "rerank.metrics.presets"
+    for kind, (names, module) in named.items():
+        lines.append(f'    "{kind}": dict.fromkeys({names!r}, ({module!r}, (), ())),')
     return "\n".join([*lines, "}", ""])
 
 

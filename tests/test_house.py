@@ -46,7 +46,10 @@ FOLDERS: dict[str, tuple[int, int]] = {
 LINES, CODE, FILES, SMALL = 77524, 50426, 367, 61
 PRIVATE_ONCE, NAMES_TWICE = 451, 116
 # New subjects, which are still growing: not counted.
-NEW_ROOMS = ("extensions/fusion/", "extensions/selection/", "cli/doctor.py")
+NEW_ROOMS = (
+    *("extensions/fusion/", "extensions/selection/", "cli/doctor.py"),
+    "extensions/transductive/regularisation/",
+)
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (408, 72, 10)
 EVAL = (371, 57, 10)

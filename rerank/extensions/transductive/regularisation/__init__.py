@@ -1,0 +1,1 @@
+"""Score regularisation: similar items of a list get similar scores."""

@@ -21,6 +21,7 @@ from rerank.data.judge import PreparedMetric, SelectingJudge
 from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.matrix import Dense
 from rerank.data.missing import FILLS, first_missing
+from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
 from rerank.models.base import Model
 
 _LARGEST = 31.0  # LightGBM's own limit: a label above it counts a billion times as much as one of 1
@@ -335,6 +336,26 @@ def checked_list_weights(weights: Floats | None, lists: CandidateLists) -> Float
     if weights.shape != (lists.n_lists,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise FitError(f"list weights must be {lists.n_lists} finite numbers that are not negative")
     return weights
+
+
+def weighted_pairs(
+    lists: CandidateLists,
+    weights: Floats | None,
+    relation: PairRelation,
+    margin: Margin | None = None,
+    what: str = "two different labels",
+) -> tuple[Pairs, Floats]:
+    """Return the pairs of lists, and the weight of each list that has one; see ``make_pairs``.
+
+    Raises FitError if no list has a pair, which ``what`` names, or the weight of each of them is 0.
+    """
+    pairs = make_pairs(lists, relation, margin)
+    if pairs.n_lists == 0:
+        raise FitError(f"{lists.source}: no list has {what}")
+    found = checked_list_weights(weights, lists)[pairs.lists]
+    if not found.any():
+        raise FitError(f"{lists.source}: every list with {what} has weight 0")
+    return pairs, found
 
 
 LEARNERS: Registry[type[Learner]] = Registry(

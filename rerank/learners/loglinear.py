@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
@@ -17,8 +17,8 @@ from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
+from rerank.data.pairs import PairRelation
+from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
 from rerank.learners.deterministic import list_blocks
 from rerank.learners.initial import initial_weights
 from rerank.learners.penalised import Convex, ConvexLearner, Fits, Fitted, Penalised
@@ -106,9 +106,7 @@ def target_lists(
 
     Raises FitError if no list has two different labels, or the weights are not finite numbers of 0 or more.
     """
-    pairs = make_pairs(lists, PairRelation())
-    if pairs.n_lists == 0:
-        raise FitError(f"{lists.source}: no list has two different labels")
+    pairs, weight = weighted_pairs(lists, list_weights, PairRelation())
     assert lists.labels is not None
     starts, sizes = pairs.offsets[:-1], np.diff(pairs.offsets)
     if targets == "soft":
@@ -122,9 +120,6 @@ def target_lists(
         target = (pairs.rank == 1).astype(np.float64)
     if targets != "any":
         target /= np.repeat(np.add.reduceat(target, starts), sizes)
-    weight = checked_list_weights(list_weights, lists)[pairs.lists]
-    if not weight.any():
-        raise FitError(f"{lists.source}: every list with two different labels has weight 0")
     return TargetLists(pairs.offsets, pairs.items, target, weight, targets == "any")
 
 

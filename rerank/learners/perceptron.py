@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,8 +16,8 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName
+from rerank.learners.base import LEARNERS, FitInputs, Learner, weighted_pairs
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of, visit_orders
 from rerank.models.base import Model
@@ -29,6 +30,7 @@ from rerank.native.learners._weights import Weights
 Snapshot = tuple[int, float]
 
 MAX_BYTES = 1 << 30
+_SHUFFLED = 1 << 20  # pairs are shuffled together, at least those of one list
 
 
 class Ballots:
@@ -49,12 +51,9 @@ class Ballots:
         if updated:
             row = self.n_features * 8
             size = (len(self.vectors) + 1) * row
-            if (
-                size // memory.SMALL > (size - row) // memory.SMALL
-            ):  # the next piece, and its copy in the model
-                memory.require(
-                    memory.SMALL + 2 * row, "more voted weights", "average=average needs one vector"
-                )
+            if size // memory.SMALL > (size - row) // memory.SMALL:  # the next piece, and its copy
+                help = "average=average needs one vector"
+                memory.require(memory.SMALL + 2 * row, "more voted weights", help)
             if size > MAX_BYTES:
                 raise FitError(
                     f"voted weights: {len(self.vectors)} vectors of {self.n_features} features fill 1 GiB; "
@@ -112,6 +111,10 @@ class Perceptron(Learner):
     Algorithm 1 then adds g * (x - x') at once. Algorithm 2 adds the sum of a list's updates after the
     list, which needs no loop over pairs (engine "fast", O(k log k) for k candidates).
 
+    Algorithm 1 goes through the pairs of a list in random order, and averages the weights over all pairs. In
+    the order of the labels (pair_order=fixed), with a mean over lists, the last pairs of each list, those of
+    items of equally low labels, decide: on graded lists such a model may rank no better than chance.
+
     The weight of a list multiplies its updates. A list of weight 0 is not visited, as if it were absent.
 
     References
@@ -131,6 +134,11 @@ class Perceptron(Learner):
 
     algorithm: Literal[1, 2] = setting(
         2, "1 updates after each violated pair, 2 after each list; the same thing with rivals=top"
+    )
+    pair_order: Literal["random", "fixed"] = setting(
+        "random",
+        "algorithm 1: pairs of a list in random order, averaged after every pair, or as the paper prints it, "
+        "by labels and averaged after every list (fixed)",
     )
     pairs: RelationName = setting("ordinal", "relation T: which items must outscore which")
     split_top: int | Literal["best"] = setting("best", "split: ranks up to this one are good")
@@ -159,7 +167,7 @@ class Perceptron(Learner):
     )
     epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average", "voted"] = setting(
-        "average", "the last weights, their mean over all visits, or a vote of all weights"
+        "average", "the last weights, their mean over all visits, or a vote of the weights after each list"
     )
     dimension: float = setting(
         0.0,
@@ -176,7 +184,7 @@ class Perceptron(Learner):
         "auto", "loop over pairs (reference), O(k log k) (fast), or the quicker one for each list"
     )
     shuffle: bool = setting(True, "shuffle the lists before each epoch")
-    seed: int = setting(1, "random seed of the order", ge=0)
+    seed: int = setting(1, "random seed of the orders", ge=0)
 
     def check_values(self) -> None:
         self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
@@ -184,6 +192,8 @@ class Perceptron(Learner):
 
     def _check_rivals(self) -> None:
         """Raise ConfigError for a setting that would have no effect with these rivals."""
+        if self.pair_order == "fixed" and (self.algorithm == 2 or self.rivals == "top"):
+            raise ConfigError("pair_order=fixed is for algorithm=1 with rivals=all")
         if self.rivals == "top":
             if self.engine != "auto":
                 raise ConfigError(f"engine={self.engine} is for rivals=all: rivals=top has one engine")
@@ -201,14 +211,7 @@ class Perceptron(Learner):
     @functools.cached_property
     def relation(self) -> PairRelation:
         """The relation T(p, q) of these settings."""
-        return PairRelation(
-            self.pairs,
-            self.split_top,
-            self.split_bottom,
-            self.ordinal_factor,
-            self.ordinal_gap,
-            self.label_gap,
-        )
+        return PairRelation(*(getattr(self, one.name) for one in fields(PairRelation)))
 
     @property
     def plain(self) -> bool:
@@ -223,14 +226,10 @@ class Perceptron(Learner):
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         if self.tau_scale == "norm" and self.tau == 0:  # not sooner: a grid may give tau
             raise ConfigError("learner perceptron: tau_scale=norm multiplies tau, which is 0: set tau")
-        pairs = make_pairs(lists, self.relation, self.margin_function)
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
-        factors = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
+        given = lists, inputs.list_weights, self.relation, self.margin_function
+        pairs, factors = weighted_pairs(*given, f"a pair under pairs={self.pairs}")
         if not factors.all():
             pairs, factors = pairs.subset(np.flatnonzero(factors)), factors[factors > 0]
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
         watch = Rounds(lists, inputs, self.keep)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         if init != "zero":
@@ -266,11 +265,7 @@ class Perceptron(Learner):
 
 
 class _State:
-    """The state of training: weights with their mean or their votes, separating dimensions, scratch.
-
-    ``visit`` is a kernel: it visits lists and returns the number of those with an update, and of violated
-    pairs.
-    """
+    """The state of training: weights with their mean or their votes, separating dimensions, scratch."""
 
     def __init__(
         self, learner: Perceptron, lists: CandidateLists, pairs: Pairs, factors: Floats, start: Floats
@@ -295,13 +290,26 @@ class _State:
         self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
         fixed = self.matrix, self.pairs, self.dimension
         moved: dict[str, Any] = {"factors": factors, "weights": self.weights}
-        self.visit: Callable[[Index], tuple[int, int]] = (
-            functools.partial(
-                _perceptron.batch_round, *fixed, **moved, total=Sum(self.matrix, pairs.offsets, rows)
-            )
-            if once
-            else functools.partial(_perceptron.online_round, *fixed, **moved)
+        if once:
+            moved["total"] = Sum(self.matrix, pairs.offsets, rows)
+        self._round = functools.partial(
+            _perceptron.batch_round if once else _perceptron.online_round, *fixed, **moved
         )
+        self._counts = None if once else pairs.counts
+
+    def visit(self, lists: Index) -> tuple[int, int]:
+        """Visit lists; return the number of those with an update, and of violated pairs."""
+        if self._counts is None:
+            found: tuple[int, int] = self._round(lists)
+            return found
+        shuffle = self.learner.pair_order == "random"
+        rng = np.random.default_rng((self.learner.seed, int(self.weights.visits)))
+        counts, total = self._counts[lists], np.zeros(2, dtype=np.int64)
+        for some in np.split(lists, np.flatnonzero(np.diff(np.cumsum(counts) // _SHUFFLED)) + 1):
+            n = int(self._counts[some].sum())
+            memory.require(8 * n, f"an order of {n:,} pairs", "algorithm=2 needs none")
+            total += self._round(some, order=rng.random(n) if shuffle else np.empty(n), shuffle=shuffle)
+        return int(total[0]), int(total[1])
 
     def _unit(self, pairs: Pairs) -> float:
         """The unit of tau_scale=norm: how far a mean update moves a mean margin, in units of g.

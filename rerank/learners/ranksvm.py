@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rerank.core.errors import FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
+from rerank.data.pairs import PairRelation, Pairs
+from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
 from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.minimise import Minimum
 from rerank.learners.pair_loss import PairLoss, minimise
@@ -115,12 +114,7 @@ class RankSVM(ConvexLearner):
     iterations: int = setting(200, "maximum number of Newton steps per minimum", ge=1)
 
     def _problem(self, lists: CandidateLists, inputs: FitInputs) -> _PairProblem:
-        pairs = make_pairs(lists, PairRelation(self.pairs))
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: no list has two different labels")
-        weight = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
-        if not weight.any():
-            raise FitError(f"{lists.source}: every list with two different labels has weight 0")
+        pairs, weight = weighted_pairs(lists, inputs.list_weights, PairRelation(self.pairs))
         weight /= weight.max()  # sums do not overflow
         counts = pairs.counts.astype(np.float64)
         if self.list_balance:
@@ -154,12 +148,7 @@ class _PairProblem(Problem):
         try:
             for loss, enough in tasks:
                 found = minimise(
-                    loss,
-                    strength,
-                    w,
-                    squared=self.squared,
-                    tolerance=enough,
-                    iterations=learner.iterations,
+                    loss, strength, w, squared=self.squared, tolerance=enough, iterations=learner.iterations
                 )
                 w = found.w
         except OverflowError:

@@ -43,6 +43,8 @@ WRONG = [
         "split_bottom must be above split_top",
     ),
     (Perceptron, {"algorithm": 1, "engine": "fast"}, "engine 'fast' is for algorithm 2"),
+    (Perceptron, {"pair_order": "fixed"}, "pair_order=fixed is for algorithm=1 with rivals=all"),
+    (Perceptron, {"algorithm": 1, "rivals": "top", "pair_order": "fixed"}, "pair_order=fixed is for"),
     (Perceptron, {"target": "highest"}, "target=highest is for rivals=top"),
     (Perceptron, {"step": "one", "margin": "label"}, "step=one is for rivals=top"),
     (Perceptron, {"rivals": "top", "engine": "fast"}, "engine=fast is for rivals=all"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from learners.test_perceptron import MARGINS, RELATIONS, as_sparse, integer_lists, orders_of
+from learners.test_perceptron import MARGINS, RELATIONS, as_sparse, integer_lists, orders_of, pair_seed
 from reference.perceptron import mean_margin, mean_squared_norm
 from reference.perceptron import perceptron as slow_perceptron
 from small_training import fit
@@ -171,6 +171,7 @@ def test_given_weights_are_where_training_starts(algorithm, rivals):
         orders=orders_of(learner, make_pairs(lists, learner.relation).n_lists),
         rivals=rivals,
         start=start,
+        seed=pair_seed(learner),
     )
     for data in (lists, as_sparse(lists)):
         model = learner.fit(data, initial=start)

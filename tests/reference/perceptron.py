@@ -1,4 +1,4 @@
-"""Shen & Joshi's Algorithms 1 and 2, by their pseudo-code, with means taken after each list."""
+"""Shen & Joshi's Algorithms 1 and 2, by their pseudo-code, with means taken after each list or pair."""
 
 from __future__ import annotations
 
@@ -65,6 +65,16 @@ def mean_margin(lists, relation, function):
     return np.mean(margins)
 
 
+def shuffled(ordered, rng):
+    """Fisher and Yates, inside out."""
+    out = []
+    for pair in ordered:
+        at = int(rng.random() * (len(out) + 1))
+        out.append(pair)
+        out[at], out[-1] = out[-1], out[at]
+    return out
+
+
 def perceptron(
     lists,
     relation,
@@ -80,9 +90,12 @@ def perceptron(
     step="margin",
     start=None,
     list_weights=None,
+    seed=None,
 ):
     """Returns (last w, mean w, [(updates, violated)] a round). ``orders`` are the visits of each round
-    among the lists that have a pair and a weight; default in order."""
+    among the lists that have a pair and a weight; default in order. With a ``seed`` Algorithm 1 shuffles the
+    pairs of each list, one after the other going to the place of one before it, and takes the mean over
+    pairs."""
     X = lists.features.to_dense().astype(float)
     blocks = []
     for i in range(lists.n_lists):
@@ -101,6 +114,7 @@ def perceptron(
     history = []
     for r in range(epochs):
         updates = mistakes = 0
+        rng = None if seed is None else np.random.default_rng((seed, visited))
         for v in range(len(blocks)) if orders is None else orders[r]:
             x, ordered, labels, h, own, weight = blocks[v]
             before = mistakes
@@ -115,6 +129,8 @@ def perceptron(
                     own[l] -= margin(j, l)
                     mistakes += 1
             elif algorithm == 1:
+                if rng is not None:
+                    ordered = shuffled(ordered, rng)
                 for j, l in ordered:
                     s = x @ w + dimension * own
                     if violated(tau, s, h, j, l):
@@ -123,6 +139,9 @@ def perceptron(
                         own[j] += g
                         own[l] -= g
                         mistakes += 1
+                    if rng is not None:
+                        total += w
+                        visited += 1
             else:
                 s = x @ w + dimension * own
                 u = np.zeros(len(s))
@@ -134,8 +153,9 @@ def perceptron(
                 w = w + u @ x
                 own += u
             updates += mistakes > before
-            total += w
-            visited += 1
+            if rng is None:
+                total += w
+                visited += 1
         history.append((updates, mistakes))
         if updates == 0:
             break

@@ -245,10 +245,7 @@ class Boosting(Learner):
             run=len(found.steps), kept=kept, dev=dev, converged=found.converged
         )
         model.training.data = DataRecord(pairs=examples.n_pairs, lists_without_pair=examples.n_skipped)
-        model.training.notes = {
-            "alpha0": base.weight if base.weight else "none",
-            **found.facts(kept, curve),
-        }
+        model.training.notes = {"alpha0": base.weight if base.weight else "none", **found.facts(kept, curve)}
         return model
 
     def _kept(self, curve: dict[str, Any], inputs: FitInputs) -> int:

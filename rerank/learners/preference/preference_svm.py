@@ -13,8 +13,8 @@ from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.data.pairs import PairRelation, Pairs
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights, weighted_pairs
 from rerank.learners.preference.fits import Fits, Fitted, ItemPairs, learnt_scale
 from rerank.learners.ranksvm import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.regularization_path import path, require_dev, watched
@@ -106,14 +106,10 @@ class PreferenceSVM(Learner):
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         if self.C == "dev":
             require_dev(self.name, "C", inputs)
-        list_weights = checked_list_weights(inputs.list_weights, lists)
-        pairs = make_pairs(lists, PairRelation(self.pairs))
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: no list has two different labels")
+        pairs, weight = weighted_pairs(lists, inputs.list_weights, PairRelation(self.pairs))
         n_skipped = pairs.n_skipped
-        pairs = pairs.subset(np.flatnonzero(list_weights[pairs.lists]))
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: every list with two different labels has weight 0")
+        pairs = pairs.subset(np.flatnonzero(weight))
+        list_weights = checked_list_weights(inputs.list_weights, lists)
         kernel = ItemKernel.default(lists) if self.kernel == "auto" else ItemKernel.parse(self.kernel)
         kernel = kernel.resolved(lists)
         fits = self._fits(lists, inputs, kernel, pairs, list_weights)
@@ -130,12 +126,7 @@ class PreferenceSVM(Learner):
         return model
 
     def _fits(
-        self,
-        lists: CandidateLists,
-        inputs: FitInputs,
-        kernel: ItemKernel,
-        pairs: Pairs,
-        list_weights: Floats,
+        self, lists: CandidateLists, inputs: FitInputs, kernel: ItemKernel, pairs: Pairs, list_weights: Floats
     ) -> Fits:
         """The problem of these pairs; raises FitError if all are pairs of equal items."""
         codes = equal_items(lists, tree_names(kernel), features=kernel.compares("features"))

@@ -83,8 +83,7 @@ class Mert(Learner):
         4, "further climbs from perturbations of each of the three best restarts", ge=0
     )
     directions: Literal["coordinate", "random", "both"] = setting(
-        "coordinate",
-        "lines: one per feature, or as many random ones; both = random ones if no feature gains",
+        "coordinate", "lines: one per feature, or as many random ones; both = random ones if no feature gains"
     )
     init: Init = setting("auto", INIT_HELP)
     passes: int = setting(100, "maximum number of passes over the directions per climb", ge=1)

@@ -65,9 +65,7 @@ class Mira(Learner):
         "worth of a candidate: the metric of the background and the candidate, or its label (sentence)",
     )
     c: float = setting(
-        0.01,
-        "maximum step size; 0.01 suits raw decoder features, scaled ones (zscore) need about 1",
-        gt=0,
+        0.01, "maximum step size; 0.01 suits raw decoder features, scaled ones (zscore) need about 1", gt=0
     )
     decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
     epochs: int = setting(60, "number of epochs", ge=1)

@@ -87,14 +87,16 @@ cdef inline double shifted_score(
 
 def online_round(
     Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits,
-    const double[::1] factors, Weights weights,
+    const double[::1] factors, Weights weights, double[::1] order, bint shuffle,
 ):
     """Make one pass of Algorithm 1, which updates after each violated pair.
 
     Scores are kept, and computed anew only for items that are compared after the weights have moved, so that
     a pass without updates costs one score per item and one comparison per pair. IN matrix, whose features are
     not numbered by list; visits (n_visits), lists in the order of the pass; factors (n_lists), by which the
-    updates of a list are multiplied. INOUT weights, dimension.
+    updates of a list are multiplied; shuffle: whether the pairs of a list are in random order and the mean of
+    the weights is over all pairs; otherwise they are by falling labels and the mean is over lists. INOUT
+    order (n_pairs of the visits): uniform numbers in [0, 1) if shuffled, overwritten; weights, dimension.
     Return the number of lists with an update and of updates.
     """
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
@@ -104,11 +106,12 @@ def online_round(
     cdef double square = dimension.square, tau = pairs.tau, c_tau = pairs.c * pairs.tau
     cdef double* z = pairs.room.z
     cdef word* seen = pairs.room.words  # the version of the weights for which z was computed
+    cdef double* pair = &order[0] if order.shape[0] else NULL  # j * k + l, exact up to 90 million items
     cdef const long long* items
     cdef double* a
     cdef Ranges p
     cdef Py_ssize_t v
-    cdef long long i, first
+    cdef long long i, first, n, q, at
     cdef int j, l
     cdef double g
     cdef word version = 0
@@ -120,27 +123,37 @@ def online_round(
             first = pairs.offsets[i]
             items = &pairs.items[first]
             a = &dimension.a[first]
-            here = 0
+            here = n = 0
             version += 1
             for j in range(p.k):
                 seen[j] = 0
-            for j in range(p.k):
-                for l in range(p.start[j], p.stop[j]):
-                    if seen[j] != version:
-                        seen[j] = version
-                        z[j] = shifted_score(X, items[j], to.w, square * a[j], tau, p.h[j])
-                    if seen[l] != version:
-                        seen[l] = version
-                        z[l] = shifted_score(X, items[l], to.w, square * a[l], tau, p.h[l])
-                    if z[j] <= z[l] + c_tau:
-                        g = (p.h[j] - p.h[l] + p.c) * factors[i]
-                        add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
-                        a[j] += g
-                        a[l] -= g
-                        here += 1
-                        version += 1
+                for l in range(p.start[j], p.stop[j]):  # each pair goes to a place of those before it
+                    at = <long long> (pair[n] * (n + 1)) if shuffle else n
+                    pair[n] = pair[at]
+                    pair[at] = <double> (<long long> j * p.k + l)
+                    n += 1
+            for q in range(n):
+                j = <int> (<long long> pair[q] // p.k)
+                l = <int> (<long long> pair[q] - <long long> j * p.k)
+                if seen[j] != version:
+                    seen[j] = version
+                    z[j] = shifted_score(X, items[j], to.w, square * a[j], tau, p.h[j])
+                if seen[l] != version:
+                    seen[l] = version
+                    z[l] = shifted_score(X, items[l], to.w, square * a[l], tau, p.h[l])
+                if z[j] <= z[l] + c_tau:
+                    g = (p.h[j] - p.h[l] + p.c) * factors[i]
+                    add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
+                    a[j] += g
+                    a[l] -= g
+                    here += 1
+                    version += 1
+                if shuffle:
+                    to.t += 1.0
+            pair += n
             updates += here > 0
             violated += here
-            to.t += 1.0
+            if not shuffle:
+                to.t += 1.0
     weights.moving.t = moving.t
     return updates, violated

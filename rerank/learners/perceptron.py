@@ -28,6 +28,7 @@ from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights
 
 Snapshot = tuple[int, float]
+Visit = Callable[[Index], tuple[int, int]]
 
 MAX_BYTES = 1 << 30
 _SHUFFLED = 1 << 20  # pairs are shuffled together, at least those of one list
@@ -188,10 +189,7 @@ class Perceptron(Learner):
 
     def check_values(self) -> None:
         self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
-        self._check_rivals()
-
-    def _check_rivals(self) -> None:
-        """Raise ConfigError for a setting that would have no effect with these rivals."""
+        # Settings that would have no effect with these rivals.
         if self.pair_order == "fixed" and (self.algorithm == 2 or self.rivals == "top"):
             raise ConfigError("pair_order=fixed is for algorithm=1 with rivals=all")
         if self.rivals == "top":
@@ -265,7 +263,10 @@ class Perceptron(Learner):
 
 
 class _State:
-    """The state of training: weights with their mean or their votes, separating dimensions, scratch."""
+    """The state of training: weights with their mean or their votes, separating dimensions, scratch.
+
+    ``visit`` visits lists and returns the number of those with an update, and of violated pairs.
+    """
 
     def __init__(
         self, learner: Perceptron, lists: CandidateLists, pairs: Pairs, factors: Floats, start: Floats
@@ -292,23 +293,19 @@ class _State:
         moved: dict[str, Any] = {"factors": factors, "weights": self.weights}
         if once:
             moved["total"] = Sum(self.matrix, pairs.offsets, rows)
-        self._round = functools.partial(
-            _perceptron.batch_round if once else _perceptron.online_round, *fixed, **moved
-        )
-        self._counts = None if once else pairs.counts
+            self.visit: Visit = functools.partial(_perceptron.batch_round, *fixed, **moved)
+        else:
+            one = functools.partial(_perceptron.online_round, *fixed, **moved)
+            self.visit = functools.partial(self._visit_online, one, pairs.counts)
 
-    def visit(self, lists: Index) -> tuple[int, int]:
-        """Visit lists; return the number of those with an update, and of violated pairs."""
-        if self._counts is None:
-            found: tuple[int, int] = self._round(lists)
-            return found
-        shuffle = self.learner.pair_order == "random"
+    def _visit_online(self, visit: Any, counts: Index, lists: Index) -> tuple[int, int]:
+        """Visit lists with Algorithm 1; the pairs of some of them are shuffled at a time."""
+        shuffle, total = self.learner.pair_order == "random", np.zeros(2, dtype=np.int64)
         rng = np.random.default_rng((self.learner.seed, int(self.weights.visits)))
-        counts, total = self._counts[lists], np.zeros(2, dtype=np.int64)
-        for some in np.split(lists, np.flatnonzero(np.diff(np.cumsum(counts) // _SHUFFLED)) + 1):
-            n = int(self._counts[some].sum())
+        for some in np.split(lists, np.flatnonzero(np.diff(np.cumsum(counts[lists]) // _SHUFFLED)) + 1):
+            n = int(counts[some].sum())
             memory.require(8 * n, f"an order of {n:,} pairs", "algorithm=2 needs none")
-            total += self._round(some, order=rng.random(n) if shuffle else np.empty(n), shuffle=shuffle)
+            total += visit(some, order=rng.random(n) if shuffle else np.empty(n), shuffle=shuffle)
         return int(total[0]), int(total[1])
 
     def _unit(self, pairs: Pairs) -> float:

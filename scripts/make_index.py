@@ -23,7 +23,7 @@ from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.metrics.presets import SETS  # noqa: E402
 from rerank.models.base import MODELS  # noqa: E402
-from rerank.models.exchange import MODEL_FORMATS  # noqa: E402
+from rerank.models.exchange.weights import MODEL_FORMATS  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 from rerank.training.steps.base import STEPS  # noqa: E402
 

@@ -53,6 +53,7 @@ NEW_ROOMS = (
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (408, 72, 10)
 EVAL = (371, 57, 10)
+NEW_ROOMS += ("models/exchange/",)
 
 _NO_CODE = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),

@@ -82,6 +82,10 @@ VERBS = {
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
     "features": ("features.GROUP", "Features computed from the candidates themselves."),
     "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),
+    "export": (
+        "models.export_",
+        "Write a model for another program: code, SQL, or the format of a server or library.",
+    ),
     "weights": (
         "models.WEIGHTS",
         "Models from and to other tools' files: weights of linear models, models of SVM-light-TK.",

@@ -60,7 +60,7 @@ _VERBS: dict[tuple[str, ...], str] = {
     ("check", "lint", "stats", "describe"): "validate",
     ("ls",): "list",
     ("man", "manual", "docs", "tutorial"): "help",
-    ("export",): "weights export",
+    ("convert-model", "dump-model", "save-model"): "export",
     ("import",): "weights import",
     ("permute",): "importance permute",
     ("ablate",): "importance ablate",

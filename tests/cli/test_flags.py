@@ -40,6 +40,7 @@ FILES = {
     "ids": "s1\n",
     "models.pdb": "ATOM      1  CA  ALA A   1       1.000   2.000   3.000\n",
     "names": "lm\ntm\n",
+    "changed.names": "1\tlm\n",
     "list.weights": "list\tweight\n1\t1\n2\t0.5\n",
     "a.scores": "1\n2\n1\n2\n",
     "b.scores": "2\n2\n1\n1\n",
@@ -67,6 +68,7 @@ VERBS = {
     "importance permute": "model {data} --metric label@1",
     "importance ablate": "--data {data} --dev more.letor --metric label@1",
     "show": "model",
+    "export": "model --to python --out m.py",
     "similarity": "{data}",
     "weigh-lists": "{data} more.letor --out o",
     "weights import": "w.tsv --out m",
@@ -104,6 +106,9 @@ VALUES = {
     "--closed-class": "DT",
     "--left-out": ".",
     "--to": "store",
+    "export --to": "json",
+    "export --names": "changed.names",
+    "export --name": "ranker",
     "--tag": "me",
     "--task": "1",
     "--shard": "1/2",
@@ -141,6 +146,7 @@ READING_VALUES = {
 }
 # What an option needs besides itself.
 ALSO = {
+    "export --dialect": "--to sql",
     "--dev": "--metric label@1",
     "fuse --folds": "--qrels qrels --method wsum",
     "fuse --metric": "--qrels qrels",

@@ -48,6 +48,7 @@ INPUTS = [
     "weights import {w.tsv} --out OUT",
     "weights import b --format bllip --feature-names {ids} --out OUT",
     "weights export {model} --as tsv --out OUT",
+    "export {model} --to python --out OUT",
     "weights export model --as moses-ini --ini {moses.ini} --out OUT",
 ]
 

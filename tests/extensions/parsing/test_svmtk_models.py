@@ -14,7 +14,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, Re
 from rerank.data.lists import CandidateLists
 from rerank.extensions.parsing.svmtk.exchange import import_svmtk
 from rerank.models.base import load_model
-from rerank.models.exchange import export_weights, import_weights
+from rerank.models.exchange.weights import export_weights, import_weights
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
 from rerank.similarity.expression import ItemKernel

@@ -19,7 +19,7 @@ from rerank.data.matrix import Dense
 from rerank.extensions.parsing.svmtk.kernels import kernel_text, parameters_of
 from rerank.extensions.parsing.svmtk.model import SvmtkModel, is_model, read_model, write_model
 from rerank.models.base import Model, load_model
-from rerank.models.exchange import MODEL_FORMATS, ModelFormat
+from rerank.models.exchange.weights import MODEL_FORMATS, ModelFormat
 from rerank.models.preference import PreferenceModel, equal_items, tree_names
 from rerank.similarity.expression import ItemKernel
 

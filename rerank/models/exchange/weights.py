@@ -10,10 +10,12 @@ from typing import ClassVar
 from rerank.core.errors import ConfigError, DataNote
 from rerank.core.files.read import opening_once
 from rerank.core.registry import Registry
+from rerank.core.text import count
 from rerank.formats.sources import check_outputs, inputs_of
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
 from rerank.models.base import Model
-from rerank.models.linear import LinearModel
+from rerank.models.linear import Linear, LinearModel
+from rerank.models.preference import PreferenceModel
 from rerank.models.weights import load_linear, weights_of
 
 
@@ -126,3 +128,27 @@ def export_weights(
         warnings.warn(f"{path}: {text}: fill them in the same way", DataNote, stacklevel=2)
     write_weights(out, named.names, named.weights, format, WeightOptions(feature_names, ini))
     return model
+
+
+def size_of_model(model: Model) -> str:
+    """Return how many weights a model has, or features, or support items."""
+    if isinstance(model, LinearModel):
+        return count(len(model.weights), "weight")
+    if isinstance(model, PreferenceModel):
+        return count(len(model.explain()), "support item")
+    return count(len(model.input_names), "feature")
+
+
+def export_notes(model: Model, source: str, out: str) -> list[str]:
+    """Return what a file of weights does not say: the order of trees, the scaling, the keep margin."""
+    notes = []
+    if isinstance(model, PreferenceModel):
+        trees = ", ".join(model.support.tree_names() if model.support else ()) or "none"
+        notes.append(f"{out}: the trees of each line, in this order: {trees}")
+    if isinstance(model, Linear) and model.scaling_name != "none":
+        left = f"without the constant {model.unscaled(source).constant:.6g}, which changes no order"
+        notes.append(f"{out}: weights of the raw features, from scaling {model.scaling_name}, {left}")
+    if model.keep_margin is not None:
+        margin = f"its keep margin {model.keep_margin:.6g}"
+        notes.append(f"{source}: {margin} is not a weight, so it is left out")
+    return notes

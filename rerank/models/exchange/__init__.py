@@ -1,0 +1,1 @@
+"""Models for and from other programs: whole models in the formats of servers, databases and other tools."""

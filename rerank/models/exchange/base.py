@@ -1,0 +1,283 @@
+"""The registry of formats of whole models, and the two calls: export and import."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.core.files.read import opening_once, read_bytes, shown
+from rerank.core.files.write import atomic_write
+from rerank.core.registry import Registry
+from rerank.formats.sources import check_outputs, inputs_of
+from rerank.models.base import Model, load_model
+from rerank.models.exchange.portable import Portable, portable
+
+_PARSED = 20  # bytes of memory for a byte of a file, about
+LINEAR, STEPS, TREES, COUNTED, BASE_SCORE = "linear", "steps", "trees", "combmnz", "base"
+MIXED, MARGIN = "mixed", "margin"  # sums of several parts, and keep margins
+_PARTS = {
+    LINEAR: "weights of features",
+    STEPS: "thresholds of features",
+    TREES: "trees",
+    COUNTED: "the number of systems that retrieved an item",
+    BASE_SCORE: "a weight of the first stage's score",
+}
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Options of some formats; a format that does not use an option refuses it.
+
+    name : what the function or model is called.
+    dialect : dialect of SQL.
+    """
+
+    name: str | None = None
+    dialect: str | None = None
+
+
+class ExchangeFormat(ABC):
+    """A format of whole models. Register a subclass with ``EXCHANGE.register(name)``.
+
+    Attributes
+    ----------
+    summary : one line for lists.
+    holds : parts of scorers that it can express: ``LINEAR`` and others of this module. A format without
+        any is not written.
+    reads : whether models are imported from it.
+    honours : fields of ``ExportOptions`` that it uses.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    holds: ClassVar[frozenset[str]] = frozenset()
+    reads: ClassVar[bool] = False
+    honours: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def recognises(cls, content: bytes) -> bool:
+        """Return whether content can only be of this format."""
+        return False
+
+    def text(self, scorer: Portable, options: ExportOptions) -> str | bytes:
+        """Return the content of a file; ConfigError if the format cannot express a part of the scorer."""
+        raise ConfigError(f"models are not exported to {self.name}")
+
+    def model(self, content: bytes, source: str) -> Model:
+        """Return the model of a file's content; DataError or FormatError if it is damaged or has other parts.
+
+        Nothing is executed, and sizes are checked before anything is allocated by them.
+        """
+        raise ConfigError(f"models are not imported from {self.name}")
+
+
+EXCHANGE: Registry[type[ExchangeFormat]] = Registry("exchange format", "rerank.models.exchange")
+
+
+def writers() -> list[str]:
+    """Return the names of the formats that are written."""
+    return [name for name, entry in EXCHANGE.entries().items() if entry.holds]
+
+
+def readers() -> list[str]:
+    """Return the names of the formats that are read."""
+    return [name for name, entry in EXCHANGE.entries().items() if entry.reads]
+
+
+@opening_once
+def export(
+    model: Model | str,
+    out: str,
+    to: str,
+    *,
+    names: str | Mapping[str, str] | None = None,
+    name: str | None = None,
+    dialect: str | None = None,
+) -> Model:
+    """Write a model for another program.
+
+    Parameters
+    ----------
+    model : Model or str
+        A model, or the file of one.
+    out : str
+        The file to write; "-" is standard output.
+    to : str
+        A format; ``rerank help exchange`` describes them.
+    names : str or mapping, optional
+        Other names for features: a mapping, or a file with lines OLD<TAB>NEW.
+    name : str, optional
+        What the function or the model on a server is called.
+    dialect : str, optional
+        sqlite, duckdb or postgresql (sql).
+
+    Returns
+    -------
+    Model
+        The model that was written.
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, the format is unknown or does not use an option, or the model
+        has a part that the format cannot express, such as a scaling within lists.
+
+    Warns
+    -----
+    DataNote
+        Of what the other program has to do by itself, such as the keep margin.
+    """
+    check_outputs({"--out": out}, [path for path in (model, names) if isinstance(path, str)])
+    entry = EXCHANGE.get(to)
+    if not entry.holds:
+        raise ConfigError(f"models are not exported to {to}; known: {', '.join(writers())}")
+    options = ExportOptions(name, dialect)
+    for option, value in vars(options).items():
+        if value is not None and option not in entry.honours:
+            raise ConfigError(f"--{option}: not used by the format {to}")
+    source = shown(model) if isinstance(model, str) else "the model"
+    loaded = load_model(model) if isinstance(model, str) else model
+    if names is not None:
+        mapping = _read_names(names) if isinstance(names, str) else dict(names)
+        loaded = _renamed(loaded, mapping)
+    scorer = portable(loaded, source)
+    _check_parts(scorer, entry, source)
+    text = entry().text(scorer, options)
+    with atomic_write(out) as file:
+        file.write(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+    if scorer.keep_margin is not None and MARGIN not in entry.holds:
+        note(f"{source}: its keep margin {scorer.keep_margin:.6g} is no part of a score, so it is left out")
+    return loaded
+
+
+def _check_parts(scorer: Portable, entry: type[ExchangeFormat], source: str) -> None:
+    """Raise ConfigError if the format cannot express a part of the scorer."""
+    parts = {
+        LINEAR: bool(scorer.terms),
+        STEPS: bool(scorer.steps),
+        TREES: bool(scorer.trees),
+        COUNTED: scorer.counted,
+        BASE_SCORE: scorer.base_weight is not None,
+    }
+    lacking = [_PARTS[part] for part, there in parts.items() if there and part not in entry.holds]
+    if lacking:
+        fit = [
+            name
+            for name in writers()
+            if {p for p, there in parts.items() if there} <= EXCHANGE.get(name).holds
+        ]
+        raise ConfigError(f"{source}: {entry.name} cannot express {lacking[0]}; {', '.join(fit)} can")
+    if MIXED not in entry.holds and parts[LINEAR] and (parts[STEPS] or parts[TREES]):
+        raise ConfigError(f"{source}: {entry.name} cannot add weights of features to thresholds; python can")
+
+
+def _read_names(path: str) -> dict[str, str]:
+    """The pairs of a file of names; FormatError at the first fault."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(bytes(read_bytes(path)).decode("utf-8", "surrogateescape").splitlines(), 1):
+        if not line.strip():
+            continue
+        old, tab, new = line.partition("\t")
+        if not (old and tab and new) or "\t" in new:
+            raise FormatError(shown(path), number, repr(line), "OLD<TAB>NEW")
+        if old in found:
+            raise FormatError(shown(path), number, f"feature {old!r} again", "each feature once")
+        found[old] = new
+    return found
+
+
+@opening_once
+def import_model(path: str, out: str, format: str | None = None, *, names: str | None = None) -> Model:
+    """Make a model from a file of another program, and write it.
+
+    Parameters
+    ----------
+    path : str
+        The file; "-" is standard input.
+    out : str
+        The model file.
+    format : str, optional
+        A format; None = by content.
+    names : str, optional
+        File with lines OLD<TAB>NEW: other names for features.
+
+    Returns
+    -------
+    Model
+        It scores, is judged, explained and exported as any other.
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, is damaged, or has a part that no model of this package has.
+    """
+    check_outputs({"--out": out}, inputs_of(path, None, names))
+    model = read_model(path, format, names=names)
+    model.save(out)
+    return model
+
+
+@opening_once
+def read_model(path: str, format: str | None = None, *, names: str | None = None) -> Model:
+    """Return the model of a file of another program; parameters and errors are those of ``import_model``."""
+    source = shown(path)
+    content = bytes(read_bytes(path))
+    memory.require(_PARSED * len(content), f"a model of {len(content):,} bytes")
+    if format is None:
+        found = [name for name in readers() if EXCHANGE.get(name)().recognises(content)]
+        if len(found) != 1:
+            raise FormatError(
+                source, None, "a model of unknown format", f"--from with one of {', '.join(readers())}"
+            )
+        format = found[0]
+        note(f"{source}: read as {format} (by content)")
+    entry = EXCHANGE.get(format)
+    if not entry.reads:
+        raise ConfigError(f"models are not imported from {format}; known: {', '.join(readers())}")
+    with _errors_of(source):
+        model = entry().model(content, source)
+    if names is not None:
+        model = _renamed(model, _read_names(names))
+    model.training.notes = {"imported from": format}
+    return model
+
+
+@contextmanager
+def _errors_of(source: str) -> Iterator[None]:
+    """Let errors begin with the file's name."""
+    try:
+        yield
+    except DataError as error:
+        raise FormatError(source, None, str(error), "a model that can be scored") from None
+    except RecursionError:
+        raise FormatError(source, None, "values nested too deeply", "a model that can be scored") from None
+
+
+def _renamed(model: Model, names: Mapping[str, str]) -> Model:
+    """Return the model with other names of features; ConfigError if there is none, or two are equal."""
+    inputs = model.input_names
+    unknown = next((old for old in names if old not in set(inputs)), None)
+    if unknown is not None:
+        raise ConfigError(f"--names: the model has no feature {unknown!r}")
+    new = [names.get(name, name) for name in inputs]
+    if model.imputation is not None:
+        new += model.imputation.indicators(new)
+    if len(set(new)) < len(new):
+        twice = next(name for name, n in Counter(new).items() if n > 1)
+        raise ConfigError(f"--names: two features would be called {twice!r}")
+    other = copy(model)
+    other.feature_names = new
+    return other
+
+
+def note(text: str) -> None:
+    """Warn with a DataNote."""
+    warnings.warn(text, DataNote, stacklevel=3)

@@ -86,6 +86,7 @@ VERBS = {
         "models.export_",
         "Write a model for another program: code, SQL, or the format of a server or library.",
     ),
+    "import": ("models.import_whole", "Make a model from one that another program has trained."),
     "weights": (
         "models.WEIGHTS",
         "Models from and to other tools' files: weights of linear models, models of SVM-light-TK.",

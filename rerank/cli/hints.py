@@ -61,7 +61,6 @@ _VERBS: dict[tuple[str, ...], str] = {
     ("ls",): "list",
     ("man", "manual", "docs", "tutorial"): "help",
     ("convert-model", "dump-model", "save-model"): "export",
-    ("import",): "weights import",
     ("permute",): "importance permute",
     ("ablate",): "importance ablate",
     ("consensus",): "features consensus",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rerank.cli.frame import Printed, Verb, VerbGroup, inform, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
-from rerank.models.exchange.settings import ExportModel, ExportWeights, ImportWeights
+from rerank.models.exchange.settings import ExportModel, ExportWeights, ImportModel, ImportWeights
 
 
 class Show(Printed, Verb):
@@ -119,6 +119,26 @@ def export_(given: ExportWhole) -> None:
 
     found = export(**given.others())
     inform(f"{given.to}: a {found.kind} model, {size_of_model(found)}, to {given.out}")
+
+
+class ImportWhole(ImportModel, Verb):
+    """Options of ``rerank import``."""
+
+
+@verb(ImportWhole)
+def import_whole(given: ImportWhole) -> None:
+    """Make a model from one that another program has trained.
+
+    \b
+    rerank import ensemble.xml --from ranklib --out model
+    rerank import booster.json --from xgboost --out model
+    """
+    from rerank.models.exchange.base import import_model
+    from rerank.models.exchange.weights import size_of_model
+
+    found = import_model(**given.others())
+    format = found.training.notes["imported from"]
+    inform(f"{format}: a {found.kind} model, {size_of_model(found)}, to {given.out}")
 
 
 WEIGHTS = VerbGroup(

@@ -49,6 +49,7 @@ INPUTS = [
     "weights import b --format bllip --feature-names {ids} --out OUT",
     "weights export {model} --as tsv --out OUT",
     "export {model} --to python --out OUT",
+    "import {linear.txt} --from ranklib --out OUT",
     "weights export model --as moses-ini --ini {moses.ini} --out OUT",
 ]
 
@@ -78,6 +79,7 @@ def files(work, rerank):
         "run.run": "1 Q0 d1 1 2.0 r\n",
         "qrels": "1 0 d1 1\n",
         "w.tsv": "1\t0.5\n",
+        "linear.txt": "## Coordinate Ascent\n1:0.5\n",
         "b": "1=0.5\n",
         "ids": "1\tx\n",
         "moses.ini": "[weight]\nlm= 1\n",

@@ -175,7 +175,8 @@ def _check_parts(scorer: Portable, entry: type[ExchangeFormat], source: str) -> 
             if {p for p, there in parts.items() if there} <= EXCHANGE.get(name).holds
         ]
         raise ConfigError(f"{source}: {entry.name} cannot express {lacking[0]}; {', '.join(fit)} can")
-    if MIXED not in entry.holds and parts[LINEAR] and (parts[STEPS] or parts[TREES]):
+    summed = parts[LINEAR] or parts[BASE_SCORE]
+    if MIXED not in entry.holds and summed and (parts[STEPS] or parts[TREES]):
         raise ConfigError(f"{source}: {entry.name} cannot add weights of features to thresholds; python can")
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import Floats, Ints, Mask
-from rerank.data.missing import fill_of
 from rerank.models.base import Model
 from rerank.models.dual import DualModel
 from rerank.models.exchange.trees import (
@@ -157,7 +156,7 @@ class _Column(NamedTuple):
     indicator: bool
     shift: float
     divisor: float
-    fill: float  # before scaling; NaN = a missing value stays missing
+    fill: float  # scaled value that takes the place of a missing one; NaN = it stays missing
     empty: bool  # no training item had a value: it is 0 always
 
 
@@ -243,11 +242,13 @@ def _columns(model: Model, source: str) -> list[_Column]:
     sources = list(range(n))
     if imputation is not None:
         if policy == "zero":
-            fill[:] = fill_of("zero")
+            fill[:] = 0.0
         elif imputation.values:
             empty = np.isnan(imputation.values["means"])
             fill = np.where(empty, 0.0, imputation.values["means"])
         sources += imputation.indicated.tolist()
+        if scaling is None or model.chain.fitted.index(imputation) < model.chain.fitted.index(scaling):
+            fill = scaled(fill, shift[:n], divisor[:n])
     return [
         _Column(j, c >= n, float(shift[c]), float(divisor[c]), float(fill[j]), bool(empty[j] and c < n))
         for c, j in enumerate(sources)
@@ -268,7 +269,7 @@ def _terms(columns: list[_Column], weights: Floats) -> list[Term]:
             missing, present = weight * _scaled(column, 1.0), weight * _scaled(column, 0.0)
             terms.append(Term(column.source, weight, column.shift, column.divisor, missing, present))
             continue
-        missing = weight * _scaled(column, column.fill)  # NaN without a fill
+        missing = weight * column.fill  # NaN without a fill
         constant = column.empty or column.divisor == np.inf
         present = weight * _scaled(column, 0.0) if column.empty else 0.0 if constant else None
         terms.append(Term(column.source, weight, column.shift, column.divisor, missing, present))
@@ -291,12 +292,12 @@ def _steps(columns: list[_Column], model: StumpModel) -> list[Steps]:
         # Summed away from 0, as the kernel does.
         values = np.concatenate([-np.cumsum(size[:zero][::-1])[::-1], [0.0], np.cumsum(size[zero:])])
 
-        def value(x: float, at: Floats = at, values: Floats = values, column: _Column = column) -> float:
-            return float(values[np.searchsorted(at, _scaled(column, x), side="right")])
+        def value(x: float, at: Floats = at, values: Floats = values) -> float:
+            return float(values[np.searchsorted(at, x, side="right")])
 
         if column.indicator or column.empty:
-            there = value(0.0)
-            gone = value(1.0) if column.indicator else there
+            there = value(_scaled(column, 0.0))
+            gone = value(_scaled(column, 1.0)) if column.indicator else there
             found.append(Steps(column.source, np.empty(0), np.array([there]), gone, False))
             continue
         filled = not np.isnan(column.fill)
@@ -328,8 +329,7 @@ def _trees(columns: list[_Column], model: TreeModel, source: str) -> list[Portab
         c = tree.feature
         decided: Ints = np.full(len(c), -1, dtype=np.int64)
         if not plain and len(c):
-            x = scaled(np.where(np.isnan(fill), 0.0, fill)[c], shift[c], divisor[c])
-            nan_left = np.where(np.isnan(fill[c]), nan_left, x <= threshold)
+            nan_left = np.where(np.isnan(fill[c]), nan_left, fill[c] <= threshold)
             zero = scaled(np.zeros(len(c)), shift[c], divisor[c]) <= threshold
             one = scaled(np.ones(len(c)), shift[c], divisor[c]) <= threshold
             raw = raw_thresholds(threshold, shift[c], divisor[c])

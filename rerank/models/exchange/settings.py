@@ -23,6 +23,19 @@ class ExportModel(Settings):
     dialect: str | None = setting(None, "dialect of --to sql [sqlite]", metavar="sqlite|duckdb|postgresql")
 
 
+class ImportModel(Settings):
+    """Options of ``rerank import``."""
+
+    path: str = setting(
+        ..., "a model of another program; - is standard input", argument=True, metavar="FILE", key="file"
+    )
+    format: str | None = setting(
+        None, "its format; default: by content", flags=("--from", "-f"), metavar="FORMAT", key="from"
+    )
+    out: str = _out("model file to write", "MODEL")
+    names: str | None = setting(None, "other names for features: lines OLD<TAB>NEW", metavar="NAMES")
+
+
 class ImportWeights(Settings):
     """Options of ``rerank weights import``."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,6 +17,7 @@ from rerank.models.pipeline import Chain
 from rerank.models.stumps import StumpModel
 
 NAMES = ["plain", "time stamp", 'quo"te\\', "count", "rare", "größe"]
+PLAIN = dict(zip(NAMES, ["plain", "time", "quoted", "count", "rare", "size"], strict=True))
 
 
 @cache
@@ -40,14 +42,13 @@ def lists(missing: bool = False, seed: int = 3) -> CandidateLists:
 
 
 def _with(model, lists, scaling=None, missing=None):
-    steps = []
-    fitted = lists
-    if missing is not None:
-        steps.append(fit_missing(missing, lists))
-        fitted = steps[0].apply(lists)
-    if scaling is not None:
-        steps.append(fit_scaling(scaling, fitted))
-    model.chain = Chain(tuple(steps))
+    filled = None if missing is None else fit_missing(missing.removeprefix("old "), lists)
+    if filled is not None and missing.startswith("old "):
+        filled = replace(filled, after=False)  # as release 0.1 filled zeros: before scaling
+    first = filled is not None and not filled.after
+    scaled = None if scaling is None else fit_scaling(scaling, filled.apply(lists) if first else lists)
+    steps = [filled, scaled] if first else [scaled, filled]
+    model.chain = Chain(tuple(step for step in steps if step is not None))
     return model
 
 
@@ -63,7 +64,7 @@ def linear(kind=LinearModel, scaling=None, missing=None, *more, weights=None):
     return _with(kind(names, w, *more), data, scaling, missing)
 
 
-def stumps(scaling=None, missing=None, known=None):
+def stumps(scaling=None, missing=None, known=None, weight=0.25):
     """Stumps with repeated, negative and extreme thresholds, and raw rounds."""
     draw = np.random.default_rng(7)
     data = lists(missing is not None or known is not None)
@@ -76,14 +77,14 @@ def stumps(scaling=None, missing=None, known=None):
     threshold = X[rows, feature]
     threshold[7] = -np.finfo(np.float64).max
     raw = np.zeros(len(feature), dtype=np.uint8)
-    raw[8] = 1
-    threshold[8] = 1.0
+    if weight:
+        raw[8], threshold[8] = 1, 1.0
     gone = None
     if known is not None:
         gone = np.where(draw.random(len(feature)) < 0.4, 1.0, 0.0)
         gone[feature == 5] = np.nan
     weights = np.zeros(len(ready.names()))
-    weights[3] = 0.25 if known is None else 0.0
+    weights[3] = weight if known is None else 0.0
     step = draw.normal(size=len(feature))
     return _with(
         StumpModel(ready.names(), weights, feature, threshold, step, raw, gone), data, scaling, missing
@@ -121,6 +122,7 @@ KINDS = {
     "linear zscore": lambda: linear(scaling="zscore"),
     "linear minmax mean": lambda: linear(LinearModel, "minmax", "mean"),
     "linear zscore zero": lambda: linear(LinearModel, "zscore", "zero"),
+    "linear zscore old zero": lambda: linear(LinearModel, "zscore", "old zero"),
     "linear zscore indicator": lambda: linear(LinearModel, "zscore", "indicator"),
     "linear base": lambda: based(linear(scaling="zscore")),
     "linear kept": lambda: kept(linear()),
@@ -132,12 +134,16 @@ KINDS = {
     "stumps": stumps,
     "stumps zscore": lambda: stumps("zscore"),
     "stumps minmax indicator": lambda: stumps("minmax", "indicator"),
+    "stumps zscore zero": lambda: stumps("zscore", "zero"),
     "stumps missing": lambda: stumps(None, "nan", True),
     "stumps zscore missing": lambda: stumps("zscore", "nan", True),
+    "stumps alone": lambda: stumps(weight=0.0),
+    "stumps alone missing": lambda: stumps(None, "nan", True, weight=0.0),
     "stumps base": lambda: based(stumps()),
     "trees": lambdamart,
     "trees zscore": lambda: lambdamart("zscore"),
     "trees missing": lambda: lambdamart(None, "nan"),
+    "trees zscore zero": lambda: lambdamart("zscore", "zero"),
     "trees minmax mean": lambda: lambdamart("minmax", "mean"),
     "trees zscore indicator": lambda: lambdamart("zscore", "indicator"),
 }
@@ -160,6 +166,4 @@ def items(kind: str) -> CandidateLists:
     X = np.vstack(rows)
     found = CandidateLists.from_arrays(X, group=[len(X)], feature_names=NAMES)
     base = np.random.default_rng(1).normal(size=len(X))
-    from dataclasses import replace
-
     return replace(found, base_scores=base, first_best=base)

@@ -297,6 +297,11 @@ class ExperimentConfig(Settings):
         if wanting and not self.has_dev:
             raise ConfigError(f"select.{wanting[0]} needs development lists: data.dev names none")
 
+    def draws(self, row: str) -> bool:
+        """Return whether the model of a row depends on its seed, for any setting of its grid."""
+        pipeline = pipeline_of(self.train_config(row, self.training(row, self.fold_names[0])))
+        return any(pipeline.with_cell(cell).learner.draws for cell in pipeline.cells())
+
     def first_seed(self, row: str) -> int | None:
         """Return the seed of the first run of a row, None if its learner has none."""
         entry = self.learners[row] or {}

@@ -125,7 +125,8 @@ def _cells(config: ExperimentConfig, parts: Parts) -> Iterator[tuple[str, str, i
         first = config.first_seed(row)
         for share in config.train_fractions:
             start = first if first is not None else config.seed if share < 100 else None
-            seeds = [None] if start is None else range(start, start + config.seeds)
+            once = share == 100 and not config.draws(row)
+            seeds = [None] if start is None else range(start, start + (1 if once else config.seeds))
             for seed in seeds:
                 for fold in config.fold_names:
                     data = config.training(row, fold)

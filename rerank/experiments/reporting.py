@@ -66,10 +66,7 @@ def read_report(
         raise ConfigError("found no results, expected a folder that 'rerank run' has written")
     runs = [one if isinstance(one, RunFolder) else read_run(one) for one in given]
     _check_apart(runs)
-    results = _named(
-        runs,
-        [results_of(run, metrics, all_pairs=all_pairs, **settings) for run in runs],
-    )
+    results = _named(runs, [results_of(run, metrics, all_pairs=all_pairs, **settings) for run in runs])
     ranks, notes = _ranks(results)
     return Report(
         results,

@@ -51,12 +51,15 @@ class RunSummary:
     failed: list[tuple[Cell, str]] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """Return a line for a person: how many cells were done, were there, and failed."""
+        """Return lines for a person: how many cells were done, were there and failed; rows without seeds."""
         counts = [f"{count(len(self.trained), 'cell')} trained"]
         counts += [f"{len(self.judged)} judged again"] * bool(self.judged)
         counts += [f"{len(self.there)} there already"] * bool(self.there)
         counts += [f"{len(self.failed)} failed"] * bool(self.failed)
-        return [f"{self.folder.path}: {', '.join(counts)}"]
+        seeds = Counter(cell.row for cell in self.folder.cells if cell.share == 100)
+        once = [row for row, n in seeds.items() if n < max(seeds.values())]
+        notes = [f"draws nothing, trained once in each fold: {', '.join(once)}"] * bool(once)
+        return [f"{self.folder.path}: {', '.join(counts)}", *notes]
 
 
 def run(

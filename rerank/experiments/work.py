@@ -251,11 +251,7 @@ def write_record(path: str, record: Record) -> None:
 
 
 def _record(
-    work: Work,
-    trained: Trained,
-    test: CandidateLists,
-    notes: Sequence[str],
-    judged: Judged,
+    work: Work, trained: Trained, test: CandidateLists, notes: Sequence[str], judged: Judged
 ) -> CellRecord:
     config, model = work.config, trained.model
     training = model.training

@@ -257,6 +257,11 @@ class Learner(Settings):
         return type(self).checked(given | dict(settings), where)
 
     @property
+    def draws(self) -> bool:
+        """Whether the model depends on the seed: whether these settings draw random numbers."""
+        return "seed" in self.settings and bool(getattr(self, "shuffle", True))
+
+    @property
     def chooses_on_dev(self) -> bool:
         """Whether these settings choose a model by its value on the dev lists."""
         return getattr(self, "keep", "last") == "best"

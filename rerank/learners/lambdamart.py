@@ -73,9 +73,11 @@ class LambdaMart(Learner):
         None, "keep=best: early stopping after so many rounds without improvement on dev; none = never", ge=1
     )
     keep: Keep = setting("last", KEEP_HELP)
-    seed: int = setting(
-        1, "random seed of the drawn features and of the items that make bins", ge=0, le=_SEEDS
-    )
+    seed: int = setting(1, "random seed of the drawn features", ge=0, le=_SEEDS)
+
+    @property
+    def draws(self) -> bool:
+        return self.features < 1
 
     def check_values(self) -> None:
         if self.patience is not None and self.keep != "best":
@@ -166,6 +168,7 @@ class LambdaMart(Learner):
             "lambdarank_truncation_level": self.truncation,
             "lambdarank_norm": self.normalise,
             "seed": self.seed,
+            "data_random_seed": 1,  # of the items that make bins, where there are more than 200,000
             "deterministic": True,
             "force_row_wise": True,
             "num_threads": 1,

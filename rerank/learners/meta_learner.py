@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
@@ -17,7 +17,10 @@ class MetaLearner(Learner):
     """Base of learners that fit another learner, which ``base`` names.
 
     A subclass says in ``_why_no_base`` which learners it cannot use; it may give ``base`` another default.
+    ``draws_itself`` says whether it draws random numbers beside its base.
     """
+
+    draws_itself: ClassVar[bool] = False
 
     base: Base = setting(
         "rankboost", "learner of the rankers: a name, or its name and settings; base.rounds is one of them"
@@ -28,6 +31,10 @@ class MetaLearner(Learner):
         why = self._why_no_base(base)
         if why:
             raise ConfigError(f"learner {base.name} is no base of learner {self.name}: {why}")
+
+    @property
+    def draws(self) -> bool:
+        return self.draws_itself or self.base_learner.draws
 
     @property
     def base_learner(self) -> Learner:

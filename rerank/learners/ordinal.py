@@ -255,6 +255,10 @@ class OapBpm(ItemLearner):
         "of each ranker: its last weights (as in the paper), or their mean over the examples it saw",
     )
 
+    @property
+    def draws(self) -> bool:
+        return self.shuffle or self.coin < 1
+
     def _passes(self, items: GradedItems) -> _Committee:
         return _Committee(self, items)
 

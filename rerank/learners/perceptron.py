@@ -206,6 +206,10 @@ class Perceptron(Learner):
             found = "target=highest" if self.target == "highest" else "step=one"
             raise ConfigError(f"{found} is for rivals=top")
 
+    @property
+    def draws(self) -> bool:
+        return self.shuffle or (self.algorithm == 1 and self.rivals == "all" and self.pair_order == "random")
+
     @functools.cached_property
     def relation(self) -> PairRelation:
         """The relation T(p, q) of these settings."""

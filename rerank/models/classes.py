@@ -228,11 +228,7 @@ class ClassesModel(Model):
     def arrays(self) -> Arrays:
         meta = Meta(classes=self.classes, decode=self.decode, reject=self.reject)
         text = json.dumps(meta.as_json(), ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return {
-            "weights": self.weights,
-            "bias": self.bias,
-            "classes": np.frombuffer(text, dtype=np.uint8),
-        }
+        return {"weights": self.weights, "bias": self.bias, "classes": np.frombuffer(text, dtype=np.uint8)}
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:

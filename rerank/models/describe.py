@@ -204,10 +204,7 @@ def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_record(
-    model: Any,
-    top: int | None = None,
-    fragments: Any | None = None,
-    shown: ShownWeights | None = None,
+    model: Any, top: int | None = None, fragments: Any | None = None, shown: ShownWeights | None = None
 ) -> dict[str, Any]:
     """Return a model without its arrays, its weights by name, and fragments of trees, for JSON.
 
@@ -238,10 +235,7 @@ def model_record(
 
 
 def model_tables(
-    model: Any,
-    top: int | None = None,
-    fragments: Any | None = None,
-    shown: ShownWeights | None = None,
+    model: Any, top: int | None = None, fragments: Any | None = None, shown: ShownWeights | None = None
 ) -> list[Table]:
     """Return what is known of a model, its weights, its features' shares of steps, and fragments of trees."""
     columns = (Column("feature", ("name",), left=True), Column("share of all steps", ("share",), _percent))
@@ -320,10 +314,7 @@ def model_facts(model: Any) -> list[tuple[str, str]]:
 
 
 def model_lines(
-    model: Any,
-    top: int | None = None,
-    fragments: Any | None = None,
-    shown: ShownWeights | None = None,
+    model: Any, top: int | None = None, fragments: Any | None = None, shown: ShownWeights | None = None
 ) -> list[str]:
     """Return the same as aligned text, the heaviest weights first."""
     weights = shown or shown_weights(model)

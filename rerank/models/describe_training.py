@@ -39,6 +39,7 @@ def training_lines(model: Any, lists: CandidateLists, metric: str | None) -> lis
         case RoundsRecord():
             unit = model.training.unit
             text = f"{count(rounds.run, unit)}, kept {unit} {rounds.kept}"
+            text += ", the best on dev" if model.training.settings.get("keep") == "best" else ""
             if rounds.converged:
                 text += ", the last one without an update"
             if rounds.dev is not None:

@@ -132,11 +132,7 @@ def list_similarity(
 
 
 def _compared(
-    several: Sequence[Data],
-    kernel: Kernel | ItemKernel,
-    scaling: str,
-    reading: Reading | None,
-    room: Room,
+    several: Sequence[Data], kernel: Kernel | ItemKernel, scaling: str, reading: Reading | None, room: Room
 ) -> Similarity:
     """What ``list_similarity`` returns."""
     sets = [read_lists(one, reading) for one in several]

@@ -330,10 +330,7 @@ class Sweeps:
         with self.nodes.room() as room:
             both = self.nodes.native, self.a.lists
             self._all(
-                lambda row: self.kernel.diagonal(*both, row, room, out),
-                self.a.n,
-                self.nodes.largest,
-                room,
+                lambda row: self.kernel.diagonal(*both, row, room, out), self.a.n, self.nodes.largest, room
             )
         return out
 

@@ -34,11 +34,7 @@ def check_keeps(learner: Learner) -> None:
 
 @contextmanager
 def checkpointed(
-    path: str | None,
-    pipeline: Pipeline,
-    lists: CandidateLists,
-    dev: CandidateLists | None,
-    side: SideInputs,
+    path: str | None, pipeline: Pipeline, lists: CandidateLists, dev: CandidateLists | None, side: SideInputs
 ) -> Iterator[None]:
     """Keep the states of the loops of the block in a file, and go on from those that it has.
 

@@ -89,12 +89,7 @@ def out_of_fold(
 
 
 def _fitted_part(
-    lists: CandidateLists,
-    fold: Fold,
-    trial: Pipeline,
-    column: int | None,
-    side: SideInputs,
-    each_round: bool,
+    lists: CandidateLists, fold: Fold, trial: Pipeline, column: int | None, side: SideInputs, each_round: bool
 ) -> _Part:
     """Fit a trial to one fold's training lists and score its test lists; kept in a checkpoint."""
     place = checkpoints.slot()

@@ -161,6 +161,26 @@ def pipeline_of(options: TrainOptions, learner: Learner | None = None) -> Pipeli
     return pipeline
 
 
+def for_dev(pipeline: Pipeline, dev: CandidateLists) -> Pipeline:
+    """Return what development lists imply where nothing is given.
+
+    The metric is then the first of ``eval``, which is reported. If a metric is given and ``keep`` is not, the
+    best round or epoch on these lists is kept, unless settings are chosen on other ones.
+    """
+    select, learner = pipeline.options.select, pipeline.learner
+    if pipeline.metric is None:
+        from rerank.evaluation.evaluate import default_metrics
+
+        bare = dev if pipeline.options.data.label is None else dev.replace_labels(None)
+        name = default_metrics(bare)[0]
+        warnings.warn(f"{dev.source}: watched by {name}, eval's default (--metric)", DataNote, stacklevel=3)
+        return pipeline_of(pipeline.options.with_settings(select=select.with_settings(metric=name)), learner)
+    given = {*learner.settings_given, *pipeline.options.grid}
+    if learner.iterates and "keep" not in given and select.by != "cv":
+        learner = learner.copy_with({"keep": "best"}, f"learner {learner.name}")
+    return replace(pipeline, learner=learner)
+
+
 def check_metric_used(pipeline: Pipeline, lists: CandidateLists, dev: CandidateLists | None) -> None:
     """Raise ConfigError for a metric that training would neither use nor report."""
     metric, learner = pipeline.metric, pipeline.learner

@@ -8,6 +8,7 @@ scores; the dev lists play no part. With ``select=dev`` every cell is fitted to 
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -15,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from rerank.core import memory, progress
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.judge import SelectingJudge, corpus_value, value_of
 from rerank.data.lists import CandidateLists
@@ -25,7 +26,7 @@ from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, Seeds
 from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs, Split, TrainingData, column_of_base
 from rerank.training.fit import final_scores, fit_one, note_choice_on_dev
 from rerank.training.options import refuse_with_classes
-from rerank.training.pipeline import Pipeline, align, note_leaks, prepare
+from rerank.training.pipeline import Pipeline, align, for_dev, note_leaks, prepare
 from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
 
 _RUN_BYTES = 4096  # of a model beside its weights
@@ -66,9 +67,7 @@ def select(
     learner.check_unlabelled(side.unlabelled is not None)
     refuse_with_classes(learner, *["list_weights"] * (side.list_weights is not None))
     refuse_with_classes(learner, *["initial"] * (side.initial is not None))
-    if dev is not None and pipeline.metric is None:
-        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
-    pipeline = pipeline.resolve(lists)
+    pipeline = (pipeline if dev is None else for_dev(pipeline, dev)).resolve(lists)
     if pipeline.metric is not None and learner.reads_classes:
         from rerank.training.class_metrics import watched_classes
 
@@ -81,7 +80,10 @@ def select(
     data = prepare(pipeline, lists, dev, side, owned=owned and not pipeline.several)
     for step in pipeline.steps:
         step.note(pipeline.learner, data)
-    selected = fit_seeds(data, pipeline) if options.seeds > 1 else Selected(fit_one(data, pipeline))
+    if options.seeds > 1 and not pipeline.learner.draws:
+        warnings.warn(f"seeds: {learner.name} draws nothing, trained once", DataNote, stacklevel=2)
+    several = options.seeds > 1 and pipeline.learner.draws
+    selected = fit_seeds(data, pipeline) if several else Selected(fit_one(data, pipeline))
     if choice is not None:
         for model in selected.by_seed.values() or (selected.model,):
             model.training.choice = choice
@@ -99,12 +101,10 @@ def fit_seeds(data: TrainingData, pipeline: Pipeline) -> Selected:
     Raises
     ------
     ConfigError
-        If the learner draws nothing, or no metric is given.
+        If no metric is given.
     """
     learner, n = pipeline.learner, pipeline.options.seeds
     settings = learner.get_params()
-    if "seed" not in settings:
-        raise ConfigError(f"seeds: learner {learner.name} draws nothing, so it has no seed to vary")
     part = data.train if data.dev is None else data.dev
     judge = part.judge
     if judge is None:
@@ -201,12 +201,7 @@ def select_cell(
 
 def _trial(cell: Pipeline, on: str, lists: CandidateLists) -> Pipeline:
     """The pipeline of one cell: with all rounds on folds, with the best round on dev."""
-    learner = cell.learner
-    if on == "folds":
-        cell = cell.with_rounds(None)
-    elif learner.iterates and "keep" not in learner.settings_given:
-        cell = replace(cell, learner=learner.copy_with({"keep": "best"}, learner.name))
-    return cell.resolve(lists)
+    return (cell.with_rounds(None) if on == "folds" else cell).resolve(lists)
 
 
 def _on_folds(trials: Sequence[Pipeline], lists: CandidateLists, side: SideInputs) -> list[_Outcome]:

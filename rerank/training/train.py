@@ -250,7 +250,8 @@ def train_files(
         with checkpointed(checkpoint, pipeline, lists, dev, side):
             found = select(pipeline, lists, dev, side, owned=True)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
-    result = TrainResult(found.model, options.select.metric, lists, seconds, found.by_seed)
+    metric = options.select.metric or found.model.training.rounds.metric
+    result = TrainResult(found.model, metric, lists, seconds, found.by_seed)
     with all_or_none():
         if grid_out is not None:
             from rerank.models.describe_training import cell_rows
@@ -272,15 +273,15 @@ def _check_outputs(
     if options.cluster is not None and not pipeline.several:
         advice = "--seeds, --select or --tune-base folds make several"
         raise ConfigError(f"cluster: not used by one fit, which runs in this process; {advice}")
-    if out is not None and "{seed}" in out and options.seeds < 2:
-        raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
+    if out is not None and "{seed}" in out and (options.seeds < 2 or not pipeline.learner.draws):
+        raise ConfigError("--out: {seed} is for several runs of a learner that draws: give --seeds N")
     if curve is not None and "{seed}" in curve:
         raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
     if grid_out is not None and options.select.by == "none":
         raise ConfigError("--grid-out: no cells without --select dev or --select cv")
     first = pipeline.learner.get_params().get("seed")
     models: list[str] = [] if out is None else [out]
-    if out is not None and "{seed}" in out and first is not None:  # fit_seeds refuses a learner without one
+    if out is not None and "{seed}" in out and first is not None:
         models = [out.replace("{seed}", str(first + k)) for k in range(options.seeds)]
     others = {"--curve": curve, "--grid-out": grid_out, "--checkpoint": checkpoint}
     given = {name: path for name, path in others.items() if path is not None}

@@ -143,7 +143,7 @@ def test_voted_weights_take_a_scale_but_no_tuning():
 
 def test_the_weight_is_tuned_on_dev():
     lists, dev = drawn(0), drawn(1)
-    before, model = trained(lists, dev), trained(lists, dev, tune_base="dev")
+    before, model = (trained(lists, dev, tune_base=tune, keep="last") for tune in ("none", "dev"))
     record = model.training.tune_base
     judge = parse(METRIC).prepare(dev)
     for one, expected in ((before, record.before), (model, record.after)):

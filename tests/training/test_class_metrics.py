@@ -74,7 +74,7 @@ def test_values_are_those_of_what_the_model_predicts(tmp_path, task, metric, mor
         assert kept["train"] == value(train, loaded.predicted(train), metric)
         assert rounds.metric == metric
     for row in model.curve:  # so is every round
-        same = rerank.train(train, epochs=row["round"], **given)
+        same = rerank.train(train, keep="last", epochs=row["round"], **given)
         assert row["dev"] == value(dev, same.predicted(dev), metric)
         assert list(row) == ["round", "updates", "loss", "train", "dev"]
 

@@ -10,7 +10,7 @@ import pytest
 from small_training import all_runs, fit, make_learner
 
 import rerank
-from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
@@ -113,7 +113,7 @@ def test_the_public_function_takes_a_margin():
 
 
 def test_gains_over_first_best_are_noted_for_both_sets():
-    model = fitted(keep_margin=0.1)
+    model = fitted(keep_margin=0.1, settings={"keep": "last"})
     assert [(g.part, g.use, g.over) for g in model.training.gains] == [
         ("train", "fit", "first-best"),
         ("dev", "none", "first-best"),
@@ -215,8 +215,64 @@ def test_seeds_are_the_same_on_any_number_of_jobs(tmp_path):
     assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("learner", "settings", "draws"),
+    [
+        ("best-feature", {}, False),
+        ("perceptron", {"shuffle": False}, False),
+        ("perceptron", {"shuffle": False, "algorithm": 1}, True),
+        ("perceptron", {"shuffle": False, "algorithm": 1, "pair_order": "fixed"}, False),
+        ("prank", {"shuffle": False}, False),
+        ("oap-bpm", {"shuffle": False}, True),
+        ("oap-bpm", {"shuffle": False, "coin": 1.0}, False),
+        ("mert", {}, True),
+        ("fg", {"base": {"name": "rankboost"}}, False),
+        ("fg", {"base": {"name": "perceptron"}}, True),
+        ("iw", {}, True),
+        ("propagate", {"base": "ranksvm"}, False),
+        ("propagate", {"base": "ranksvm", "control": "random"}, True),
+    ],
+    ids=str,
+)
+def test_learners_know_whether_they_draw(learner, settings, draws):
+    made = make_learner(learner, settings)
+    assert made.draws is draws
+    if draws or "seed" not in made.settings or made.needs_judge:
+        return
+    models = [fit(make_learner(learner, {**settings, "seed": seed}), TRAIN, metric=None) for seed in (1, 2)]
+    scores = [model.score(TRAIN) for model in models]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_a_learner_that_draws_nothing_is_trained_once():
+    with pytest.warns(DataNote, match="seeds: best-feature draws nothing, trained once"):
+        runs = seeds(learner="best-feature")
+    assert not runs.by_seed
+    assert runs.model.training.seeds is None
+
+
+def test_dev_lists_and_a_metric_keep_the_best_round():
+    settings = {"epochs": 30, "tau": 3.0}
+    model = fitted(settings=settings)
+    values = [row["dev"] for row in model.curve]
+    assert model.training.rounds.kept == 1 + values.index(max(values))
+    assert model.training.rounds.dev == max(values) > values[-1]
+    assert model.training.settings["keep"] == "best"
+    last = fitted(settings={**settings, "keep": "last"})
+    assert last.training.rounds.kept == 30
+    assert fitted(dev=None, settings=settings).training.rounds.kept == 30
+    assert fitted(settings=settings, select="cv").training.settings["keep"] == "last"
+
+
+def test_dev_lists_without_a_metric_are_watched_by_the_default_of_eval():
+    with pytest.warns(DataNote, match="watched by AP, eval's default"):
+        model = fitted(metric=None, settings={"epochs": 4})
+    assert model.training.rounds.metric == "AP"
+    assert model.training.rounds.kept == 4  # only a metric that was given chooses
+    found = parse("AP").prepare(DEV)
+    assert model.training.rounds.dev == corpus_value(found, found.per_list(model.score(DEV)))
+
+
 def test_seeds_that_mean_nothing_are_refused():
-    with pytest.raises(ConfigError, match="best-feature draws nothing"):
-        seeds(learner="best-feature")
     with pytest.raises(ConfigError, match="compared by a metric"):
         seeds(dev=None, metric=None)

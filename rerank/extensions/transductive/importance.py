@@ -71,6 +71,7 @@ class ImportanceWeighting(Weighted):
     """
 
     name = "iw"
+    draws_itself = True
     summary = "RankBoost with labelled pairs weighted by how much they look like those of the list"
     source = "Duh 2009"
 
@@ -135,6 +136,7 @@ class ListImportanceWeighting(ListWeighting, MetaLearner):
     source = "Duh 2009"
     default_scaling = "zscore"
     needs_unlabelled = True
+    draws_itself = True
 
     use: Literal["cost", "initial"] = setting(
         "cost",

@@ -73,11 +73,7 @@ class TransductiveModel(AdaptingModel):
     kind = "transductive"
 
     def __init__(
-        self,
-        labelled: CandidateLists,
-        method: Method,
-        unadapted: Model,
-        threshold: float | None = None,
+        self, labelled: CandidateLists, method: Method, unadapted: Model, threshold: float | None = None
     ) -> None:
         super().__init__(labelled.names())
         if len(unadapted.feature_names) != labelled.n_features:

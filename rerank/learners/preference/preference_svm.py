@@ -62,7 +62,6 @@ class PreferenceSVM(Learner):
     name = "preference-svm"
     summary = "SVM of preferences between items, under kernels of trees and vectors"
     source = "Shen & Joshi 2003; Severyn & Moschitti 2012"
-    default_scaling = "zscore"
     accepts_trees = True
     accepts_list_weights = True
 

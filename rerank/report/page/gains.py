@@ -13,18 +13,7 @@ from rerank.evaluation.by_list import Bin, binned, by_size, difficulty, limits_o
 from rerank.evaluation.results import MetricResults
 from rerank.evaluation.significance import TOLERANCE
 from rerank.report.page.drawing import Series
-from rerank.report.page.parts import (
-    MINUS,
-    Figure,
-    Section,
-    View,
-    beside,
-    ends,
-    figure,
-    label,
-    number,
-    typed,
-)
+from rerank.report.page.parts import MINUS, Figure, Section, View, beside, ends, figure, label, number, typed
 
 _DRAWN = 120  # lists of a figure
 
@@ -106,12 +95,7 @@ def bins_section(view: View) -> Section | None:
 
 
 def _gain_by(
-    view: View,
-    name: str,
-    metric: MetricResults,
-    keys: Floats,
-    title: str,
-    axis: str,
+    view: View, name: str, metric: MetricResults, keys: Floats, title: str, axis: str
 ) -> Figure | None:
     """The gains of the compared systems by bins of a key; None if there is one bin."""
     digits, results = metric.digits, view.results

@@ -88,6 +88,10 @@ class PropagationSettings(MetaLearner):
         1, "random seed of control=random, also of the base learner unless it has its own", ge=0
     )
 
+    @property
+    def draws(self) -> bool:
+        return self.control == "random" or self.base_learner.draws
+
     def check_values(self) -> None:
         super().check_values()
         if self.neighbours != "all" and self.neighbours < 1:

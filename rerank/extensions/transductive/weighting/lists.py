@@ -96,9 +96,7 @@ class ListWeighting(Settings):
         parse=_split,
     )
     folds: int = setting(
-        FOLDS,
-        "basis=gaussian: number of cross-validation folds that select the width",
-        ge=2,
+        FOLDS, "basis=gaussian: number of cross-validation folds that select the width", ge=2
     )
 
     def check_values(self) -> None:

@@ -49,6 +49,7 @@ PRIVATE_ONCE, NAMES_TWICE = 451, 116
 NEW_ROOMS = (
     *("extensions/fusion/", "extensions/selection/", "cli/doctor.py"),
     "extensions/transductive/regularisation/",
+    "learners/mrt.py",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (408, 72, 10)

@@ -67,6 +67,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'mert': ('rerank.learners.tuning.mert', (), ()),
         'mira': ('rerank.learners.tuning.mira', (), ()),
         'mixed': ('rerank.extensions.fusion.weights', (), ()),
+        'mrt': ('rerank.learners.mrt', ('minimum-risk',), ()),
         'oap-bpm': ('rerank.learners.ordinal', (), ()),
         'perceptron': ('rerank.learners.perceptron', (), ()),
         'pm': ('rerank.extensions.transductive.pseudo_margin', (), ()),

@@ -146,7 +146,6 @@ def test_outputs_of_predict(folder, rerank):
     ("more", "message"),
     [
         (("--metric", "AP"), "metric: found AP, expected zero-one, Hamming, error-set or difference"),
-        (("--dev", "train.svm"), "development lists are watched by a metric: give one"),
         (("--seeds", "2"), "seeds: runs are compared by a metric: give one"),
         (("--keep-margin", "1"), "keep_margin: not used by learner predtron for tasks with classes"),
         (("--tune-base", "dev"), "tune_base: not used by"),

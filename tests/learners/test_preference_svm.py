@@ -299,7 +299,9 @@ def test_trees_are_enough_and_missing_ones_are_named():
 def test_features_are_scaled_in_the_model_too():
     lists = some_lists(8)
     other = lists.with_features(features("dense", lists.features.to_dense() * 100 + 5), lists.names())
-    a, b = (train(one, learner="preference-svm", kernel="gaussian(gamma=.1)") for one in (lists, other))
+    given = {"learner": "preference-svm", "kernel": "gaussian(gamma=.1)"}
+    assert train(lists, **given).scaling_name == "none"
+    a, b = (train(one, scaling="zscore", **given) for one in (lists, other))
     assert a.scaling_name == "zscore"
     np.testing.assert_allclose(a.score(lists), b.score(other), atol=1e-3)
 

@@ -212,7 +212,8 @@ def test_what_was_learnt_can_be_recorded_and_reported(name, with_dev):
     learner = make_learner(name, settings_of(name))
     model = fit(learner, lists, dev=dev if with_dev else None, metric=metric)
     training = model.training
-    assert (training.learner, training.settings) == (name, learner.get_params())
+    keep = {"keep": "best"} if with_dev and learner.iterates else {}
+    assert (training.learner, training.settings) == (name, learner.get_params() | keep)
     assert (training.data.lists, training.data.items) == (lists.n_lists, lists.n_items)
     assert training.rounds.metric == metric
     assert Training.from_json(json.loads(json.dumps(training.as_json()))) == training
@@ -225,9 +226,9 @@ def test_runs_over_seeds_can_be_chosen_from(name):
     learner = make_learner(name, settings_of(name))
     side = SideInputs(**further(learner, some_lists()))
     given = {"side": side, "metric": metric_of(name), "scaling": "none", "seeds": 2}
-    if "seed" not in learner.get_params():
-        with pytest.raises(ConfigError, match="has no seed"):
-            all_runs(learner, some_lists(), **given)
+    if not learner.draws:
+        with pytest.warns(DataNote, match=f"seeds: {name} draws nothing, trained once"):
+            assert not all_runs(learner, some_lists(), **given).by_seed
         return
     runs = all_runs(learner, some_lists(), **given)
     assert list(runs.by_seed) == [1, 2]

@@ -22,7 +22,7 @@ from rerank.formats.weights import WEIGHTS  # noqa: E402
 from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.metrics.presets import SETS  # noqa: E402
-from rerank.models.base import MODELS  # noqa: E402
+from rerank.models.base import CALIBRATIONS, MODELS  # noqa: E402
 from rerank.models.exchange.weights import MODEL_FORMATS  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 from rerank.training.steps.base import STEPS  # noqa: E402
@@ -35,6 +35,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     FAMILIES,
     MODELS,
     MODEL_FORMATS,
+    CALIBRATIONS,
     *_OF_LISTS,
     STEPS,
 )

@@ -66,6 +66,10 @@ VERBS = {
         "selective.selective",
         "Use a system only on the lists on which it can be trusted, and the baseline elsewhere.",
     ),
+    "calibrate": (
+        "selective.calibrate",
+        "Fit the probability that a model's choice is right, which predict --as table then prints.",
+    ),
     "weigh-lists": (
         "similarity.weigh_lists",
         "Weigh training lists by how much they look like the lists to be ranked "

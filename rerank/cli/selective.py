@@ -1,4 +1,4 @@
-"""``rerank selective``: a system used only on the lists on which it can be trusted."""
+"""``rerank selective`` and ``rerank calibrate``: on which lists a choice can be trusted."""
 
 from __future__ import annotations
 
@@ -83,4 +83,53 @@ def selective(given: UseSelectively) -> None:
         **given.others("dev", "dev_scores", "folds", "rule", "as_"),
         **judging,
     )
+    write(given.as_, found.lines, found.as_json, found.tables)
+
+
+class Calibrate(Printed, Verb):
+    """Options of ``rerank calibrate``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ("metrics", "baseline", "missing_lists")
+
+    model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
+    data: str = setting(..., "judged lists, others than those of training", argument=True, metavar="DATA")
+    metric: str | None = setting(
+        None,
+        "fit P(better) too: that by this metric the choice is better than the first stage's",
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+        group=CHOICE,
+    )
+    rule: Literal["gap", "margin", "entropy", "baseline-gap"] | None = setting(
+        None, "what probabilities are computed from [gap]", group=CHOICE
+    )
+    method: Literal["platt", "isotonic", "temperature"] = setting(
+        "platt", "how; temperature: the softmax of all scores, for P(right)", group=CHOICE
+    )
+    folds: int = setting(5, "of the cross-validation that measures the error", metavar="K", group=CHOICE)
+    out: str | None = setting(
+        None, "write the model with its probabilities", flags=("--out", "-o"), metavar="FILE", group=OUTPUTS
+    )
+
+
+@verb(Calibrate)
+def calibrate(given: Calibrate) -> None:
+    """Fit the probability that a model's choice is right, which predict --as table then prints.
+
+    \b
+    rerank calibrate model dev.txt --out calibrated
+    rerank calibrate model dev.txt --metric AP --method isotonic --out calibrated
+    rerank predict calibrated test.txt --as table
+    """
+    from rerank.extensions.selection.calibrate import calibrate as fit
+
+    if given.metric is None:
+        unused = [name for name in ("ties", "no_relevant") if name in given.judging]
+        if unused:
+            raise ConfigError(f"--{unused[0].replace('_', '-')}: not used without --metric")
+    if given.method == "temperature" and (given.rule or given.metric):
+        what = "--rule" if given.rule else "--metric"
+        raise ConfigError(f"{what}: not used by --method temperature, which is of all scores and P(right)")
+    found = fit(rule=given.rule or "gap", **given.others("rule", "as_"), **given.judging)
     write(given.as_, found.lines, found.as_json, found.tables)

@@ -182,6 +182,9 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'svmtk': ('rerank.extensions.parsing.svmtk.exchange', (), ()),
         'svmtk-pairs': ('rerank.extensions.parsing.svmtk.exchange', (), ()),
     },
+    "calibration": {
+        'choice': ('rerank.extensions.selection.calibrate', (), ()),
+    },
     "kernel": {
         'angles': ('rerank.similarity.axes', (), ()),
         'angles-subspace': ('rerank.similarity.axes', (), ()),

@@ -55,6 +55,20 @@ USES_TEST_LABELS = f"{ORACLE}: the model uses the labels of the lists that it ra
 MODELS: Registry[type[Model]]
 
 
+class Calibration(Record, ABC):
+    """Probabilities of a model's choices, which its file keeps."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def columns(self, lists: CandidateLists, scores: Floats) -> dict[str, Floats]:
+        """Return values of each list (n_lists) by name; scores (n_items) are the model's."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return what it tells, and from what, in a line."""
+
+
 class Model(Display, ABC):
     """A scorer of candidates: larger scores are better.
 
@@ -72,6 +86,8 @@ class Model(Display, ABC):
     keep_margin : float or None
         In units of the scores: a list's first-best stays on top unless another item leads it by more
         (see data.first_best.with_margin).
+    calibration : Calibration or None
+        Probabilities of the model's choices, which ``rerank calibrate`` fits.
     initial : ndarray or None
         The weights that a tuner started from, float64 (n_features); they are not saved.
     training : Training
@@ -90,6 +106,7 @@ class Model(Display, ABC):
         self.chain = Chain()
         self.base_weight: float | None = None
         self.keep_margin: float | None = None
+        self.calibration: Calibration | None = None
         self.initial: Floats | None = None
         self.training = Training()
         self.curve: list[dict[str, float]] = []
@@ -353,6 +370,8 @@ class Model(Display, ABC):
         if self.imputation is not None:
             meta["missing"] = self.imputation.to_meta()
             arrays |= {f"{_MISSING}{name}": array for name, array in self.imputation.arrays().items()}
+        if self.calibration is not None:
+            meta["calibration"] = {"kind": self.calibration.kind, **self.calibration.as_json()}
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
             arrays |= {f"{_SCALING}{name}": array for name, array in self.scaling.arrays().items()}
@@ -445,6 +464,7 @@ class _Metadata(Record):
     keep_margin: Annotated[float | None, _margin_of] = fact(None, ge=0)
     base_weight: float | None = None
     missing: _MissingRecord | None = None
+    calibration: dict[str, Any] | None = None
 
 
 def _metadata(archive: ModelArchive) -> _Metadata:
@@ -491,6 +511,9 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     model.training = meta.training
     model.keep_margin = meta.keep_margin
     model.base_weight = meta.base_weight
+    if meta.calibration is not None:
+        record = dict(meta.calibration)
+        model.calibration = CALIBRATIONS.get(str(record.pop("kind", ""))).from_json(record)
     fitted: list[FittedStep] = []
     if meta.missing is not None:
         imputation = Imputation.restore(meta.missing.as_json(), _with_prefix(arrays, _MISSING))
@@ -512,3 +535,4 @@ def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
 
 
 MODELS = Registry("model", "rerank.models", "rerank.extensions", base=lambda: Model)
+CALIBRATIONS: Registry[type[Calibration]] = Registry("calibration", "rerank.extensions")

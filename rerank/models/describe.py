@@ -164,6 +164,7 @@ def _parts(model: Any) -> dict[str, Any]:
         "data": _without_sketch(training["data"]),
         "rounds": training["rounds"],
         **({} if model.base_weight is None else {"base_weight": model.base_weight}),
+        **({} if model.calibration is None else {"calibration": model.calibration.summary()}),
         "keep_margin": plain_margin(model.keep_margin),
         "keep": training["keep"],
         "gains": training["gains"],
@@ -306,6 +307,7 @@ def model_facts(model: Any) -> list[tuple[str, str]]:
         rows.append(("base score", f"{model.base_weight:.6g} times the first stage's score is added"))
     if model.keep_margin is not None:
         rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
+    rows += [("calibration", parts["calibration"])] if "calibration" in parts else []
     rows += [("gain", gain_line(gain)) for gain in training.gains]
     if parts["seeds"]:
         rows.append(("seeds", _flat(parts["seeds"])))

@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def predict(
     data : CandidateLists, a file, a data frame with a column of lists, or features (n_rows, n_features) with
         ``group`` or ``qid``. For scores of models that look at one item at a time, no lists are needed.
     as_ : "scores", "grades" or "probabilities": float64 (n_rows), in the order of the caller's rows;
-        "table": a ``Ranking``, which becomes a data frame; "run": scores by item id, by list id; "best": the
+        "table": a ``Ranking``, which becomes a data frame, with the columns p_right and p_better of a model
+        that ``calibrate`` returned; "run": scores by item id, by list id; "best": the
         best candidate of each list, its text or its id; "nbest": the lists, each with its best item first;
         "classes": a prediction for each row. None = classes for a model of classes, otherwise scores.
     out : file that they are written to, "-" = standard output: one score, label or class per line, a table, a
@@ -151,7 +153,7 @@ def predict(
         raise ConfigError(f"--as classes: a model of kind {scorer.kind} predicts no classes")
     answer = predictor(scorer, as_) if as_ in _NO_SCORES else scorer.score
     if keep_margin is not None:
-        scorer.keep_margin = margin_of(keep_margin)
+        scorer.keep_margin, scorer.calibration = margin_of(keep_margin), None  # which is of other choices
     lists = _lists(scorer, data, as_, group, qid, reading)
     known = scorer.training.data.sketch or ""
     note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
@@ -167,6 +169,10 @@ def predict(
     else:
         scores = answer(lists, strict=strict)
     items = lists.from_input_order(scores)
+    columns = {}
+    if as_ == "table" and scorer.calibration is not None:
+        columns = scorer.calibration.columns(lists, items)
+        writer = partial(predictions.table_lines, columns=columns)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
             write_lines(transductive_report, adaptation.tsv())
@@ -175,7 +181,7 @@ def predict(
         elif out is not None:
             write_lines(out, writer(lists, items, tag or f"rerank-{ORACLE}" * allow_oracle or "rerank"))
     if out is None:
-        return predictions.in_memory(as_, lists, scores)
+        return predictions.in_memory(as_, lists, scores, columns)
     decides = scorer.keep_margin is not None and as_ not in _NO_SCORES
     return Predicted(
         lists, scorer, scores, int(switched(lists, items).sum()) if decides else None, adaptation

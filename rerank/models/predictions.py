@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from rerank.core.errors import LONGEST_QUOTE, ConfigError, DataError, cut
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.data import guarded
 from rerank.core.tables.display import Display
-from rerank.core.tables.table import Column, Row, Table
+from rerank.core.tables.table import Column, Row, Table, value_text
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.metrics.relevance import resolve_ties
@@ -33,15 +33,22 @@ class Ranking(Display):
     ----------
     rows : sequence of (str, str, int, float)
         List, item, rank from 1 and score; numbers from 1 stand for ids that are not there.
+    more : mapping of str to list of float, optional
+        Further columns, such as p_right.
     """
 
-    def __init__(self, rows: Sequence[tuple[str, str, int, float]]) -> None:
+    def __init__(
+        self, rows: Sequence[tuple[str, str, int, float]], more: Mapping[str, list[float]] | None = None
+    ) -> None:
         self.rows = list(rows)
+        self.more = dict(more or {})
 
     @classmethod
-    def of(cls, lists: CandidateLists, scores: Floats) -> Ranking:
-        """Return the ranking by scores of the items, ties in input order."""
-        return cls(list(_ranked(lists, scores, ranking(lists, scores))))
+    def of(
+        cls, lists: CandidateLists, scores: Floats, columns: Mapping[str, Floats] | None = None
+    ) -> Ranking:
+        """Return the ranking by scores of the items, ties in input order; ``columns`` are values of lists."""
+        return cls(list(_ranked(lists, scores, ranking(lists, scores))), _of_rows(lists, columns or {}))
 
     def as_run(self) -> dict[str, dict[str, float]]:
         """Return the scores by item, by list.
@@ -73,14 +80,16 @@ class Ranking(Display):
             Column("item", ("item",), left=True),
             Column("rank", ("rank",)),
             Column("score", ("score",), lambda score: f"{score:.6g}"),
+            *(Column(name, (name,), lambda p: value_text(p, 3)) for name in self.more),
         )
         notes = (f"... and {left} more",) * bool(left)
-        return [Table(columns, tuple(map(Row, self.rows[:_MOST_ROWS])), notes=notes)]
+        cells = [(*row, *more) for row, *more in zip(self.rows, *self.more.values(), strict=True)]
+        return [Table(columns, tuple(map(Row, cells[:_MOST_ROWS])), notes=notes)]
 
     def frame_columns(self) -> dict[str, Any]:
         """Return all rows by column."""
         names = ("list", "item", "rank", "score")
-        return {name: [row[j] for row in self.rows] for j, name in enumerate(names)}
+        return {name: [row[j] for row in self.rows] for j, name in enumerate(names)} | self.more
 
 
 def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
@@ -93,14 +102,18 @@ def grade_lines(lists: CandidateLists, grades: Floats, tag: str) -> Iterator[str
     return (repr(grade).removesuffix(".0") for grade in lists.input_order(grades).tolist())
 
 
-def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """Yield ``list \\t item \\t rank \\t score``, each list from its best item down.
+def table_lines(
+    lists: CandidateLists, scores: Floats, tag: str, columns: Mapping[str, Floats] | None = None
+) -> Iterator[str]:
+    """Yield ``list \\t item \\t rank \\t score``, each list from its best item down; values of lists follow.
 
     Raises DataError if an id contains a tab or a line end.
     """
-    for list_id, item, rank, score in _ranked(lists, scores, ranking(lists, scores)):
+    ends = _of_rows(lists, columns or {})
+    rows = _ranked(lists, scores, ranking(lists, scores))
+    for (list_id, item, rank, score), *more in zip(rows, *ends.values(), strict=True):
         names = [_cell(list_id, "list id", _ENDS, lists.source), _cell(item, "item id", _ENDS, lists.source)]
-        yield "\t".join([*names, str(rank), repr(score)])
+        yield "\t".join([*names, str(rank), repr(score), *(repr(p) if p == p else "" for p in more)])
 
 
 def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
@@ -181,6 +194,11 @@ def _ranked(lists: CandidateLists, scores: Floats, order: Index) -> Iterator[tup
             yield list_id, name, at - first + 1, values[at]
 
 
+def _of_rows(lists: CandidateLists, columns: Mapping[str, Floats]) -> dict[str, list[float]]:
+    """Values of lists (n_lists) by name, for each row of a ranking."""
+    return {name: values[lists.list_index].tolist() for name, values in columns.items()}
+
+
 def output_lines(scores: Floats) -> Iterator[str]:
     """Yield the scores (n, n_outputs) of all outputs of a model of classes, an example per line."""
     return ("\t".join(map(repr, row)) for row in scores.tolist())
@@ -229,7 +247,9 @@ def write_reordered(lists: CandidateLists, scores: Floats, format: str, out: str
     FORMATS.get(format)().write(lists.reordered(ranking(lists, scores)), out)
 
 
-def in_memory(as_: str, lists: CandidateLists, scores: Floats) -> Any:
+def in_memory(
+    as_: str, lists: CandidateLists, scores: Floats, columns: Mapping[str, Floats] | None = None
+) -> Any:
     """Return predictions as ``rerank.predict`` gives them; scores are in the order of the caller's rows."""
     items = lists.from_input_order(scores)
     if as_ == "best":
@@ -238,5 +258,5 @@ def in_memory(as_: str, lists: CandidateLists, scores: Floats) -> Any:
         return lists.reordered(ranking(lists, items))
     if as_ not in ("table", "run"):
         return scores
-    found = Ranking.of(lists, items)
+    found = Ranking.of(lists, items, columns)
     return found if as_ == "table" else found.as_run()

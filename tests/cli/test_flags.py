@@ -55,6 +55,7 @@ VERBS = {
     "run": "run.yaml --out r",
     "report": "r",
     "selective": "{data} a.scores --baseline b.scores --metric label@1",
+    "calibrate": "model {data} --folds 2",
     "fuse": "a.run more.run --out fused.run",
     "validate": "{data}",
     "pairs": "{data}",
@@ -152,6 +153,8 @@ READING_VALUES = {
 ALSO = {
     "export --dialect": "--to sql",
     "--dev": "--metric label@1",
+    "calibrate --ties": "--metric label@1",
+    "calibrate --no-relevant": "--metric label@1",
     "fuse --folds": "--qrels qrels --method wsum",
     "fuse --metric": "--qrels qrels",
     "fuse --train": "--method wsum",

@@ -18,7 +18,6 @@ from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import places_of
 from rerank.data.first_best import ranks_in
-from rerank.data.folds import folds as folds_of
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import note
 from rerank.data.reading import Reading
@@ -34,6 +33,7 @@ from rerank.formats.trec.qrels import Judgements, with_qrels
 from rerank.learners.base import LEARNERS, Learner
 from rerank.learners.baselines import Fusion
 from rerank.models.predictions import Ranking, run_lines, trec_ranking
+from rerank.training.out_of_fold import folds_of
 from rerank.training.train import train as fit
 
 TUNED_ON = "AP"
@@ -236,7 +236,7 @@ def _scores(
     judged = np.flatnonzero(lists.judged_lists())
     others = np.flatnonzero(~lists.judged_lists())
     scores = np.full(lists.n_items, np.nan)
-    for fold in folds_of(len(judged), n_folds, seed):
+    for fold in folds_of(lists.subset(judged), n_folds, seed):
         model = fit(lists.subset(judged[fold.train]), kind.name, **settings)
         _fill(scores, lists, judged[fold.test], model)
     if len(others):

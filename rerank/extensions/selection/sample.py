@@ -76,9 +76,7 @@ class Sample:
         gain[self.judged] = self.gains(np.flatnonzero(self.judged))
         found = {BETTER: (self.judged, gain > 0)}
         if self.right is not None:
-            chosen = first_largest(ranked_last(self.scores["system"]), self.lists.offsets)
-            known = np.logical_or.reduceat(~np.isnan(self.lists.labels), self.lists.offsets[:-1])  # type: ignore[arg-type]
-            found[RIGHT] = (known, self.right[chosen])
+            found[RIGHT] = right_choices(self.lists, self.scores["system"], self.right)
         return found
 
     def gains(self, lists: Index) -> Floats:
@@ -130,6 +128,15 @@ def right_items(lists: CandidateLists) -> Mask | None:
     some = np.isfinite(best) & ((best > worst) | (best > 0))
     found: Mask = (labels == best[lists.list_index]) & some[lists.list_index]
     return found
+
+
+def right_choices(lists: CandidateLists, scores: Floats, right: Mask) -> tuple[Mask, Mask]:
+    """Return which lists have a label, and in which the item with the largest score is right, bool (n_lists).
+
+    right : bool (n_items), see ``right_items``.
+    """
+    known = np.logical_or.reduceat(~np.isnan(lists.labels), lists.offsets[:-1])  # type: ignore[arg-type]
+    return known, right[first_largest(ranked_last(scores), lists.offsets)]
 
 
 def _scores_of(judged: Judged, system: str) -> Floats:

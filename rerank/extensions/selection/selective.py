@@ -34,6 +34,7 @@ from rerank.extensions.selection.sample import RIGHT, Sample
 from rerank.formats.sources import check_outputs, inputs_of, is_path
 from rerank.metrics.judging import Judging
 from rerank.models.predictions import run_lines
+from rerank.training.out_of_fold import folds_of
 
 ALWAYS, ORACLE = "always", "oracle"
 Given = Any  # see evaluate
@@ -331,7 +332,7 @@ def selective(
     sample, judging = _judged(data, scores, metric, baseline, reading, settings)
     n_lists, known = sample.lists.n_lists, np.flatnonzero(sample.judged)
     if dev is None:
-        parts = _parts(known, n_lists, folds, judging.seed)
+        parts = parts_of(sample.lists, known, folds, judging.seed)
         fitted_on = f"on the other {folds - 1} of {folds} folds"
         learnt = [(sample, others, lists) for others, lists in parts]
     else:
@@ -446,13 +447,17 @@ def _judged(
     return Sample.of(judged, "system"), judged.judging
 
 
-def _parts(known: Index, n_lists: int, folds: int, seed: int) -> list[tuple[Index, Index]]:
-    """For each fold, the lists to learn from and those to decide; the first also decides unjudged ones."""
+def parts_of(lists: CandidateLists, known: Index, folds: int, seed: int) -> list[tuple[Index, Index]]:
+    """Return for each fold the judged lists to learn from and those to decide.
+
+    The first also decides unjudged lists; copies of a list stay together. Raises DataError if the judged
+    lists ``known`` are too few.
+    """
     if len(known) < folds:
         raise DataError(f"found {len(known)} judged lists, expected {folds} or more for {folds} folds")
-    of = np.zeros(n_lists, dtype=np.int64)
-    of[np.random.default_rng(seed).permutation(known)] = np.arange(len(known)) % folds
-    return [(known[of[known] != k], np.flatnonzero(of == k)) for k in range(folds)]
+    parts = [(known[one.train], known[one.test]) for one in folds_of(lists.subset(known), folds, seed)]
+    rest = np.setdiff1d(np.arange(lists.n_lists), known)
+    return [(parts[0][0], np.append(parts[0][1], rest)), *parts[1:]]
 
 
 def _fit(
@@ -479,7 +484,7 @@ def _fit(
             note(f"{sample.lists.source}: the choice is {often} {name} on {len(some)} lists: no P({name})")
             continue
         sure = fitted.confidence(sample, rules[0], some)
-        fitted.calibrations[name] = CALIBRATIONS[calibration](sure, happens[some])
+        fitted.calibrations[name] = CALIBRATIONS[calibration].fit(sure, happens[some]).of
     if alpha is None or sample.right is None:
         return fitted
     labelled = lists[sample.outcomes[RIGHT][0][lists]]

@@ -14,12 +14,13 @@ from reference import selection as slow
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.evaluation.judged import judge_systems
-from rerank.extensions.selection.calibration import isotonic, platt, reliability
+from rerank.extensions.selection.calibration import Isotonic, Platt, reliability
 from rerank.extensions.selection.confidence import Logistic, confidences
 from rerank.extensions.selection.conformal import check_alpha, controlled_threshold, set_width
 from rerank.extensions.selection.curve import Curve
 from rerank.extensions.selection.sample import Sample, right_items
 from rerank.metrics.judging import Judging
+from rerank.training.out_of_fold import folds_of
 
 
 def drawn(n_lists=40, seed=3, noise=1.5, size=6):
@@ -124,7 +125,7 @@ def test_platt_meets_its_targets_and_rises():
     rng = np.random.default_rng(0)
     x = rng.normal(size=200)
     right = rng.random(200) < 1 / (1 + np.exp(-2 * x))
-    p = platt(x, right)(x)
+    p = Platt.fit(x, right).of(x)
     n = int(right.sum())
     targets = np.where(right, (n + 1) / (n + 2), 1 / (200 - n + 2))
     assert p.mean() == pytest.approx(targets.mean(), abs=1e-4)
@@ -134,9 +135,9 @@ def test_platt_meets_its_targets_and_rises():
 
 def test_isotonic_rises_and_has_the_mean_of_each_step():
     x, right = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 4.0]), np.array([0, 1, 1, 0, 1, 1], dtype=bool)
-    found = isotonic(x, right)
-    np.testing.assert_allclose(found(x), [0, 2 / 3, 2 / 3, 2 / 3, 1, 1])
-    np.testing.assert_allclose(found(np.array([-np.inf, 1.5, 9.0])), [0, 1 / 3, 1])
+    found = Isotonic.fit(x, right)
+    np.testing.assert_allclose(found.of(x), [0, 2 / 3, 2 / 3, 2 / 3, 1, 1])
+    np.testing.assert_allclose(found.of(np.array([-np.inf, 1.5, 9.0])), [0, 1 / 3, 1])
 
 
 def test_reliability_of_bins_by_hand():
@@ -163,8 +164,8 @@ def test_no_list_is_decided_by_its_own_labels():
     lists, scores = drawn()
     found = rerank.selective(lists, scores, "AP", folds=4, rules=("margin", "logistic"))
     of = np.zeros(40, dtype=int)
-    known = np.arange(40)
-    of[np.random.default_rng(Judging().seed).permutation(known)] = np.arange(40) % 4
+    for k, fold in enumerate(folds_of(lists, 4, Judging().seed)):
+        of[fold.test] = k
     labels = np.array(lists.labels)
     changed = np.isin(lists.list_index, np.flatnonzero(of == 2))
     labels[changed] = 2 - labels[changed]
@@ -346,7 +347,7 @@ def test_mixed_runs_are_a_run(files, command):
     runs = {"first.run": [], "system.run": [], "qrels": []}
     for q in range(30):
         label = rng.integers(0, 2, 8)
-        for name, quality in (("first.run", 0.3), ("system.run", 1.0)):
+        for name, quality in (("first.run", 0.7), ("system.run", 0.9)):
             for d in rng.choice(8, 6, replace=False).tolist():
                 score = quality * label[d] + rng.normal() * 0.7
                 runs[name].append(f"q{q} Q0 d{d} 0 {score:.6f} {name[0]}\n")

@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2113),
+    "cli": (20, 2137),
     "core": (32, 3705),
     "data": (36, 5190),
     "evaluation": (16, 2943),
@@ -39,11 +39,11 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "metrics": (21, 3236),
     "models": (23, 3399),
     "native": (9, 86),
-    "report": (11, 1566),
+    "report": (11, 1573),
     "similarity": (15, 1896),
     "training": (20, 2312),
 }
-LINES, CODE, FILES, SMALL = 77600, 50477, 367, 61
+LINES, CODE, FILES, SMALL = 77635, 50508, 367, 61
 PRIVATE_ONCE, NAMES_TWICE = 451, 116
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

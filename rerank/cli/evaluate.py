@@ -13,26 +13,26 @@ from rerank.core.settings import Settings, setting
 from rerank.data.reading import Reading
 
 if TYPE_CHECKING:
-    from rerank.evaluation.judged import Judged
+    pass
 
 
 @contextmanager
 def with_page(
     html: str | None, data: str, reading: Reading, systems: Sequence[str], outputs: Mapping[str, str | None]
-) -> Iterator[Callable[[Judged], None]]:
+) -> Iterator[Callable[..., None]]:
     """Check outputs before long work, and place all or none; the block gets what writes the page."""
     from rerank.formats.sources import all_or_none, check_outputs, inputs_of
 
     paths = {option: path for option, path in {**outputs, "--html": html}.items() if path is not None}
     check_outputs(paths, inputs_of(data, reading, *systems))
     if html is None:
-        yield lambda found: None
+        yield lambda found, *sections: None
         return
     from rerank.report.page import check_page, write_page
 
     check_page(html)
     with all_or_none():
-        yield lambda found: write_page(found, html)
+        yield lambda found, *sections: write_page(found, html, sections)
 
 
 class Paged(Settings):
@@ -67,6 +67,13 @@ class Evaluate(Paged, Printed, Verb):
         "the score files are runs of one system with different seeds: report their variance",
         group=TESTS,
     )
+    curve_n: int | None = setting(
+        None,
+        "values of 1, 2, 4, ... N samples, and where the next ones stop paying; metrics are named "
+        "without @k: best, maj, wmaj, pass",
+        metavar="N",
+        group=TESTS,
+    )
     per_list: str | None = setting(None, "write the values of each list (TSV)", metavar="FILE", group=OUTPUTS)
     by_list: bool = setting(
         False,
@@ -89,6 +96,13 @@ def evaluate(given: Evaluate) -> None:
 
     if given.html is not None and given.replicas:
         raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
+    judging, curve = dict(given.judging), None
+    if given.curve_n is not None:
+        from rerank.extensions.selection.samples import SampleCurve, by_sizes
+
+        if given.by_list or given.replicas:
+            raise ConfigError(f"--curve-n: not used with {'--by-list' if given.by_list else '--replicas'}")
+        judging["metrics"] = by_sizes(judging.get("metrics", ()), given.curve_n)
     names = [*(given.systems or []), *filter(None, [given.judging.get("baseline")])]
     with with_page(given.html, given.data, given.reading, names, {"--per-list": given.per_list}) as show:
         result = evaluate_files(
@@ -97,10 +111,15 @@ def evaluate(given: Evaluate) -> None:
             per_list=given.per_list,
             reading=given.reading,
             replicas=given.replicas,
-            **given.judging,
+            **judging,
         )
-        show(result)
+        if given.curve_n is not None:
+            curve = SampleCurve(result, given.judging["metrics"], given.curve_n)
+        show(result, *([] if curve is None else [curve.section]))
     notes = [line for line in result.variance_lines() if line]
+    if curve is not None:
+        write(given.as_, curve.lines, curve.as_json, curve.tables, notes=notes)
+        return
     if not given.by_list:
         write(given.as_, result.print, result.as_json, result.tables, notes=notes)
         return

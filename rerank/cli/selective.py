@@ -54,6 +54,12 @@ class UseSelectively(Printed, Verb):
     curve: str | None = setting(
         None, "write the metric over coverage, by rule (TSV)", metavar="FILE", group=OUTPUTS
     )
+    html: str | None = setting(
+        None,
+        "write a page with curves and reliability diagrams (needs rerank[report])",
+        metavar="FILE",
+        group=OUTPUTS,
+    )
 
 
 @verb(UseSelectively)

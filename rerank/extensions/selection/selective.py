@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +35,7 @@ from rerank.extensions.selection.sample import RIGHT, Sample
 from rerank.formats.sources import check_outputs, inputs_of, is_path
 from rerank.metrics.judging import Judging
 from rerank.models.predictions import run_lines
+from rerank.report.page import check_page, write_page
 from rerank.training.out_of_fold import folds_of
 
 ALWAYS, ORACLE = "always", "oracle"
@@ -262,6 +264,7 @@ def selective(
     out: str | None = None,
     per_list: str | None = None,
     curve: str | None = None,
+    html: str | None = None,
     reading: Reading | None = None,
     **settings: Any,
 ) -> Selective:
@@ -291,8 +294,9 @@ def selective(
     baseline : optional
         Scores, or the name of a file, of what takes the system's place; None = the first stage's ranking.
         With ``dev`` it must be the first stage, or a feature that both have.
-    out, per_list, curve : str, optional
-        Files: the scores by the first rule (a run if the system's are one), a table of lists, one of curves.
+    out, per_list, curve, html : str, optional
+        Files: the scores by the first rule (a run if the system's are one), a table of lists, one of curves,
+        a page with figures.
     reading : Reading, optional
         How files are read.
     settings
@@ -323,12 +327,14 @@ def selective(
     """
     names = (rules,) if isinstance(rules, str) else tuple(rules)
     _check(names, calibration, folds, alpha, loss)
-    paths = {"--out": out, "--per-list": per_list, "--curve": curve}
+    paths = {"--out": out, "--per-list": per_list, "--curve": curve, "--html": html}
     files = [one for one in (scores, baseline, *(dev or ())) if isinstance(one, str)]
     check_outputs(
         {option: path for option, path in paths.items() if path is not None},
         inputs_of(data if is_path(data) else "", reading, *files),
     )
+    if html is not None:
+        check_page(html)
     sample, judging = _judged(data, scores, metric, baseline, reading, settings)
     n_lists, known = sample.lists.n_lists, np.flatnonzero(sample.judged)
     if dev is None:
@@ -407,6 +413,12 @@ def selective(
     for path, lines in ((per_list, found.list_lines), (curve, found.curve_lines)):
         if path is not None:
             write_lines(path, lines())
+    if html is not None:
+        from rerank.extensions.selection.figures import coverage_section, reliability_section
+
+        write_page(
+            found.judged, html, [partial(make, found) for make in (coverage_section, reliability_section)]
+        )
     return found
 
 

@@ -9,13 +9,17 @@ imported by ``page_text``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rerank.core.errors import ConfigError
 from rerank.core.figures import require_matplotlib
 from rerank.core.files.write import atomic_write
 from rerank.evaluation.judged import Judged
+
+if TYPE_CHECKING:
+    from rerank.report.page.parts import Section, View
 
 _SUFFIXES = (".html", ".htm")
 
@@ -37,7 +41,9 @@ def check_page(path: str) -> None:
         raise ConfigError("the page needs the package jinja2: pip install 'rerank[report]'") from None
 
 
-def write_page(results: Judged | Sequence[Judged], path: str) -> None:
+def write_page(
+    results: Judged | Sequence[Judged], path: str, sections: Sequence[Callable[[View], Section | None]] = ()
+) -> None:
     """Write the page to a file, whole or not at all.
 
     Parameters
@@ -46,6 +52,8 @@ def write_page(results: Judged | Sequence[Judged], path: str) -> None:
         As for ``page_text``.
     path : str
         The file, whose name ends in .html.
+    sections : sequence of callable
+        Further sections, which come first.
 
     Raises
     ------
@@ -53,12 +61,14 @@ def write_page(results: Judged | Sequence[Judged], path: str) -> None:
         As ``check_page`` and ``page_text``, and if the file cannot be written.
     """
     check_page(path)
-    content = page_text(results).encode()
+    content = page_text(results, sections).encode()
     with atomic_write(path) as out:
         out.write(content)
 
 
-def page_text(results: Judged | Sequence[Judged]) -> str:
+def page_text(
+    results: Judged | Sequence[Judged], sections: Sequence[Callable[[View], Section | None]] = ()
+) -> str:
     """Return the page.
 
     Parameters
@@ -79,4 +89,4 @@ def page_text(results: Judged | Sequence[Judged]) -> str:
     every = [results] if isinstance(results, Judged) else list(results)
     if not every:
         raise ConfigError("a page needs the results of one set at least")
-    return contents.rendered(every)
+    return contents.rendered(every, sections)

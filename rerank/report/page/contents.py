@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from rerank.report.page.curves import (
 )
 from rerank.report.page.drawing import Pen
 from rerank.report.page.gains import bins_section, differences_section, sizes_section
-from rerank.report.page.parts import Set, View, cells_of, label
+from rerank.report.page.parts import Section, Set, View, cells_of, label
 from rerank.report.page.results import results_section, sets_section
 
 _SECTIONS = (
@@ -58,7 +58,7 @@ _MARKERS = (
 _DASHES = {-1: "6 2", -2: "1 2", -3: "6 2 1 2"}
 
 
-def rendered(every: Sequence[Judged]) -> str:
+def rendered(every: Sequence[Judged], sections: Sequence[Callable[[View], Section | None]] = ()) -> str:
     """Return the page of one set or several."""
     pen = Pen()
     views = [View(results, pen) for results in every]
@@ -73,7 +73,7 @@ def rendered(every: Sequence[Judged]) -> str:
         .render(
             title=", ".join(names[:3]) + (" and others" if len(names) > 3 else ""),
             together=together,
-            sets=[_set_of(view) for view in views],
+            sets=[_set_of(view, sections) for view in views],
             script=Markup(script),
             digest=digest,
             style=Markup(style),
@@ -82,7 +82,7 @@ def rendered(every: Sequence[Judged]) -> str:
     )
 
 
-def _set_of(view: View) -> Set:
+def _set_of(view: View, first: Sequence[Callable[[View], Section | None]]) -> Set:
     results = view.results
     facts = [
         count(len(results.runs), "system"),
@@ -97,7 +97,7 @@ def _set_of(view: View) -> Set:
         facts.append(f"compared at {results.fraction} % of the training lists")
     if results.unjudged:
         facts.append(f"{count(results.unjudged, 'list')} without a judgement left out")
-    sections = [made for make in _SECTIONS if (made := make(view)) is not None]
+    sections = [made for make in (*first, *_SECTIONS) if (made := make(view)) is not None]
     return Set(results.name, facts, sections, _left_out(view), results.remarks())
 
 

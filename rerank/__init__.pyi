@@ -26,6 +26,7 @@ from rerank.extensions.fusion.fuse import fuse_files as fuse_files
 from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs
 from rerank.extensions.parsing.feature_stores import parse_features as parse_features
 from rerank.extensions.questions.features import qa_features as qa_features
+from rerank.extensions.selection.budget import budget as budget
 from rerank.extensions.selection.calibrate import calibrate as calibrate
 from rerank.extensions.selection.selective import selective as selective
 from rerank.extensions.transductive.weigh_lists import weigh_lists as weigh_lists

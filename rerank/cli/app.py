@@ -70,6 +70,10 @@ VERBS = {
         "selective.calibrate",
         "Fit the probability that a model's choice is right, which predict --as table then prints.",
     ),
+    "budget": (
+        "selective.budget",
+        "Tell which lists to send to a costly second stage, and what a share of its cost brings.",
+    ),
     "weigh-lists": (
         "similarity.weigh_lists",
         "Weigh training lists by how much they look like the lists to be ranked "

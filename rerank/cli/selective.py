@@ -1,4 +1,4 @@
-"""``rerank selective`` and ``rerank calibrate``: on which lists a choice can be trusted."""
+"""``rerank selective``, ``calibrate`` and ``budget``: on which lists a choice can be trusted, or improved."""
 
 from __future__ import annotations
 
@@ -138,4 +138,66 @@ def calibrate(given: Calibrate) -> None:
         what = "--rule" if given.rule else "--metric"
         raise ConfigError(f"{what}: not used by --method temperature, which is of all scores and P(right)")
     found = fit(rule=given.rule or "gap", **given.others("rule", "as_"), **given.judging)
+    write(given.as_, found.lines, found.as_json, found.tables)
+
+
+class SendLists(Printed, Verb):
+    """Options of ``rerank budget``."""
+
+    reads: ClassVar = True
+    judges: ClassVar = ("metrics", "missing_lists")
+
+    data: str = setting(..., "judged lists, or judgements (qrels)", argument=True, metavar="DATA")
+    second: str = setting(
+        ...,
+        "the second stage: a score file, a run, DATA:FEATURE, as of eval",
+        argument=True,
+        metavar="SYSTEM",
+    )
+    metric: str = setting(..., "what is to gain", flags=("--metric", "-m"), metavar="METRIC")
+    budgets: tuple[str, ...] = setting(
+        (),
+        "shares of the cost of all lists [.1, .25, .5]",
+        flags=("--budget",),
+        metavar="SHARE",
+        group=CHOICE,
+    )
+    cost: str = setting(
+        "lists",
+        "lists (all cost the same), items, or a file as of --list-weights",
+        metavar="COST",
+        group=CHOICE,
+    )
+    folds: int = setting(5, "folds on whose others the gain is learnt", metavar="K", group=CHOICE)
+    new: str | None = setting(
+        None, "lists with a first stage alone, whose order --per-list gets", metavar="FILE", group=CHOICE
+    )
+    per_list: str | None = setting(
+        None, "write lists, the first to send first, with cost and gain (TSV)", metavar="FILE", group=OUTPUTS
+    )
+    curve: str | None = setting(
+        None, "write the metric by the share of the cost (TSV)", metavar="FILE", group=OUTPUTS
+    )
+
+
+@verb(SendLists)
+def budget(given: SendLists) -> None:
+    """Tell which lists to send to a costly second stage, and what a share of its cost brings.
+
+    \b
+    rerank budget test.txt slow.txt --metric AP
+    rerank budget test.txt slow.txt --metric AP --cost items --budget .2 --new more.txt --per-list order.tsv
+    """
+    from rerank.extensions.selection.budget import BUDGETS
+    from rerank.extensions.selection.budget import budget as spend
+
+    shares = []
+    for text in given.budgets:
+        try:
+            shares.append(float(text))
+        except ValueError:
+            raise ConfigError(f"--budget: found {text!r}, expected a share between 0 and 1") from None
+    if given.new is not None and given.per_list is None:
+        raise ConfigError("--new: not used without --per-list, which gets the order of its lists")
+    found = spend(budgets=shares or BUDGETS, **given.others("budgets", "as_"), **given.judging)
     write(given.as_, found.lines, found.as_json, found.tables)

@@ -56,6 +56,7 @@ VERBS = {
     "report": "r",
     "selective": "{data} a.scores --baseline b.scores --metric label@1",
     "calibrate": "model {data} --folds 2",
+    "budget": "{data} a.scores --baseline b.scores --metric label@1 --folds 2",
     "fuse": "a.run more.run --out fused.run",
     "validate": "{data}",
     "pairs": "{data}",
@@ -153,6 +154,7 @@ READING_VALUES = {
 ALSO = {
     "export --dialect": "--to sql",
     "--dev": "--metric label@1",
+    "budget --new": "--per-list order.tsv",
     "calibrate --ties": "--metric label@1",
     "calibrate --no-relevant": "--metric label@1",
     "fuse --folds": "--qrels qrels --method wsum",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from rerank.core.text import count
 from rerank.report.page.drawing import Series
 from rerank.report.page.parts import Key, Section, View, figure, number
 
-if TYPE_CHECKING:
-    from rerank.extensions.selection.selective import Selective
-
 _POINTS = 40  # of a curve
 
 
-def coverage_section(found: Selective, view: View) -> Section:
-    """Return the metric by the share of lists on which the system is used, a line for each rule."""
+def coverage_section(found: Any, view: View) -> Section:
+    """Return the metric by the share of lists on which the system is used, a line for each rule.
+
+    found : Selective
+    """
     metric = next(iter(found.judged.metrics.values()))
     lines, keys = [], []
     for look, (rule, curve) in enumerate(found.curves.items()):
@@ -47,8 +47,11 @@ def coverage_section(found: Selective, view: View) -> Section:
     return Section("coverage", "Where the system is used", lead, (), [drawn])
 
 
-def reliability_section(found: Selective, view: View) -> Section | None:
-    """Return a reliability diagram of each probability; None without one."""
+def reliability_section(found: Any, view: View) -> Section | None:
+    """Return a reliability diagram of each probability; None without one.
+
+    found : Selective
+    """
     figures = []
     for look, (name, one) in enumerate(found.reliabilities.items()):
         p, share = (np.array([bin_[at] for bin_ in one.bins]) for at in (1, 2))

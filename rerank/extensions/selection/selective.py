@@ -335,7 +335,7 @@ def selective(
     )
     if html is not None:
         check_page(html)
-    sample, judging = _judged(data, scores, metric, baseline, reading, settings)
+    sample, judging = judged_sample(data, scores, metric, baseline, reading, settings)
     n_lists, known = sample.lists.n_lists, np.flatnonzero(sample.judged)
     if dev is None:
         parts = parts_of(sample.lists, known, folds, judging.seed)
@@ -344,7 +344,7 @@ def selective(
     else:
         if is_path(data) and data == dev[0]:
             raise ConfigError(f"dev: {data} is what is judged; expected other lists, or none (folds)")
-        other = _judged(*dev, metric, baseline, reading, settings)[0]
+        other = judged_sample(*dev, metric, baseline, reading, settings)[0]
         note_shared(other.lists, sample.lists, "development lists")
         fitted_on = f"on {int(other.judged.sum())} lists of {other.lists.source}"
         learnt = [(other, np.flatnonzero(other.judged), np.arange(n_lists))]
@@ -441,7 +441,7 @@ def _check(rules: Sequence[str], calibration: str, folds: int, alpha: float | No
         check_alpha(alpha)
 
 
-def _judged(
+def judged_sample(
     data: Given,
     scores: Given,
     metric: str,
@@ -449,7 +449,7 @@ def _judged(
     reading: Reading | None,
     settings: Mapping[str, Any],
 ) -> tuple[Sample, Judging]:
-    """A system and its baseline on some lists, and how they were judged."""
+    """Return a system and its baseline on some lists, and how they were judged; errors are evaluate's."""
     if is_path(data) and isinstance(scores, str) and (baseline is None or isinstance(baseline, str)):
         judged = evaluate_files(data, [scores], [metric], reading=reading, baseline=baseline, **settings)
         return Sample.of(judged, scores), judged.judging

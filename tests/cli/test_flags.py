@@ -56,7 +56,7 @@ VERBS = {
     "report": "r",
     "selective": "{data} a.scores --baseline b.scores --metric label@1",
     "calibrate": "model {data} --folds 2",
-    "budget": "{data} a.scores --baseline b.scores --metric label@1 --folds 2",
+    "budget": "{data} a.scores --first-best input --metric label@1 --folds 2",
     "fuse": "a.run more.run --out fused.run",
     "validate": "{data}",
     "pairs": "{data}",

@@ -80,7 +80,8 @@ def import_(given: Import) -> None:
     model = import_weights(
         given.weights, given.out, given.format, feature_names=given.feature_names, tree_names=names
     )
-    inform(f"{size_of_model(model)} to {given.out}")
+    of = " of the raw features" if model.kind == "linear" else ""
+    inform(f"{size_of_model(model)}{of} to {given.out}")
 
 
 class Export(ExportWeights, Verb):

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from contracts.test_formats import EXAMPLES, FULL, LISTS
 from contracts.test_learners import fitted, installed, some_lists
+from fuzz.imports import import_seeds
 from make import LAYOUTS, full_lists
 from reference.grown_trees import random_tree, text_of
 from small_training import fit, make_learner
@@ -242,6 +243,9 @@ def corpus() -> dict[str, list[Seed]]:
         for kind, files in _models(place):
             seeds[f"model:{kind}"].append(Seed(files))
         seeds |= {f"weights:{name}": list(_weights(name, place)) for name in WEIGHTS.names()}
+        seeds |= {
+            f"import:{name}": [Seed({"": data}) for data in files] for name, files in import_seeds().items()
+        }
     configs = [path.read_bytes() for path in sorted((ROOT / "configs").glob("*.yaml"))]
     configs = [data.replace(b"${RERANK_DATA}", VARIABLE) for data in configs]
     trained = [data for data in configs if b"\nlearner:" in data]  # the others are of scripts

@@ -29,6 +29,7 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, parse
 from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
+from rerank.models.exchange.base import export, read_model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
 from rerank.training.config import read_config
@@ -137,6 +138,22 @@ def _model(path: str, name: str, options: dict[str, Any], draw: random.Random) -
         model.score(_LISTS.with_first_best("input"))
 
 
+def _import(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
+    model = read_model(path, draw.choice((None, name, name, name)))
+    model.explain()
+    model.save(f"{path}.again")
+    if model.imputation is None or not model.input_names:
+        lists = _LISTS if len(model.input_names) == _LISTS.n_features else _named(model.input_names)
+        model.score(lists)
+    export(model, f"{path}.out", draw.choice(("json", "python", "c", "sql")))
+
+
+def _named(names: list[str]) -> CandidateLists:
+    """Two items with these features."""
+    names = names[:1_000]
+    return CandidateLists.from_arrays(np.ones((2, len(names))), group=[2], feature_names=names)
+
+
 def _weights(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
     names, weights = read_weights(path, draw.choice((None, name)))
     lists = _LISTS.with_features(_LISTS.features, [*names, *(f"{path} {j}" for j in range(6))][:6])
@@ -163,4 +180,11 @@ def _text(path: str, name: str, options: dict[str, Any], draw: random.Random) ->
         read_feature_names(path, draw.choice((0, 1)))
 
 
-_USES = {"format": _format, "model": _model, "weights": _weights, "config": _config, "text": _text}
+_USES = {
+    "format": _format,
+    "model": _model,
+    "import": _import,
+    "weights": _weights,
+    "config": _config,
+    "text": _text,
+}

@@ -25,6 +25,7 @@ from rerank.formats.scores import read_scores
 from rerank.formats.trec.qrels import read_qrels
 from rerank.formats.weights import read_weights
 from rerank.models.base import load_model
+from rerank.models.exchange.base import read_model
 from rerank.training.config import read_config
 
 FIVE = CandidateLists.from_arrays(np.zeros((5, 1)), group=[5])
@@ -127,4 +128,15 @@ def _text(path: str, name: str | None, options: dict[str, Any]) -> Any:
     return read_feature_names(path, 0).names
 
 
-_READ = {"format": _format, "model": _model, "weights": _weights, "config": _config, "text": _text}
+def _import(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    return read_model(path, name).explain()
+
+
+_READ = {
+    "format": _format,
+    "model": _model,
+    "import": _import,
+    "weights": _weights,
+    "config": _config,
+    "text": _text,
+}

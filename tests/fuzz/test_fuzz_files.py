@@ -21,6 +21,7 @@ from rerank.formats.buffers import BOM
 from rerank.formats.weights import WEIGHTS
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
+from rerank.models.exchange.base import readers
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/"))
 SEEDS = corpus()
@@ -29,6 +30,7 @@ SEEDS = corpus()
 def test_everything_that_is_registered_is_fuzzed():
     wanted = {f"format:{name}" for name in FORMATS.names()} | {f"weights:{name}" for name in WEIGHTS.names()}
     wanted |= {f"model:{name}" for name in MODELS.names()}
+    wanted |= {f"import:{name}" for name in readers()}
     assert wanted <= set(SEEDS)
     assert len([seed for name in SEEDS if name.startswith("model:") for seed in SEEDS[name]]) > len(
         LEARNERS.names()

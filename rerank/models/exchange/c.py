@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from rerank.models.exchange.portable import Portable
 from rerank.models.exchange.python import ALL
 from rerank.models.exchange.trees import TINY
 
+_SPECIAL = {"nan": "NAN", "inf": "HUGE_VAL", "-inf": "-HUGE_VAL"}
 _HEAD = """/* Scores of a rerank model of kind {kind}, exported by rerank {version}; larger is better.
  *
  * double {name}_score(const double *x{base_type})
@@ -129,8 +132,8 @@ class Header(ExchangeFormat):
         ]
         body = []
 
-        def table(kind: str, what: str, values: Iterable[object]) -> None:
-            cells = [_number(v) if isinstance(v, float) else str(int(v)) for v in values]  # type: ignore[call-overload]
+        def table(kind: str, what: str, values: Iterable[Any]) -> None:
+            cells = list(map(_number if kind == "double" else _whole, values))
             rows = [", ".join(cells[i : i + 8]) for i in range(0, len(cells), 8)] or ["0"]
             lines = ",\n    ".join(rows)
             parts.append(f"static const {kind} {name}_{what}[] = {{\n    {lines}\n}};\n")
@@ -236,9 +239,11 @@ class Header(ExchangeFormat):
 
 def _number(value: float) -> str:
     """A double as a C constant, which reads back to the same bits."""
-    if np.isnan(value):
-        return "NAN"
-    return repr(value) if np.isfinite(value) else f"{'-' * (value < 0)}HUGE_VAL"
+    return repr(float(value)) if math.isfinite(value) else _SPECIAL[repr(float(value))]
+
+
+def _whole(value: int) -> str:
+    return repr(int(value))
 
 
 def _string(text: str) -> str:

@@ -20,6 +20,7 @@ from rerank.models.exchange.reading import (
     numbers,
     parsed_json,
     real,
+    records,
     tree_model,
 )
 from rerank.models.exchange.trees import PortableTree, rounds_at_most
@@ -46,7 +47,7 @@ class CatBoost(ExchangeFormat):
             raise DataError("categorical or text features, which are not supported")
         if "oblivious_trees" not in given:
             raise DataError("no 'oblivious_trees' (grow_policy=SymmetricTree)")
-        listed = member(features, "float_features", kind=list)
+        listed = records(features, "float_features")
         names, flat, treatment = [], [], []
         for one in listed:
             number = member(one, "flat_feature_index", kind=int)
@@ -61,7 +62,7 @@ class CatBoost(ExchangeFormat):
             names = [str(number + 1) for number in flat]
         order = np.argsort(flat, kind="stable").tolist()
         place = {j: k for k, j in enumerate(order)}
-        trees = member(given, "oblivious_trees", kind=list)
+        trees = records(given, "oblivious_trees")
         total = sum(1 << min(len(member(tree, "splits", kind=list)), _DEEPEST) for tree in trees)
         memory.require(200 * total, f"{total:,} leaves of oblivious trees")
         scale, bias = _scale_and_bias(given)
@@ -88,7 +89,7 @@ def _scale_and_bias(given: Any) -> tuple[float, float]:
 
 def _tree(tree: Any, place: dict[int, int], treatment: list[str], scale: float) -> PortableTree:
     """An oblivious tree as one of splits, the last split first: it is the highest bit of a leaf's number."""
-    splits = member(tree, "splits", kind=list)
+    splits = records(tree, "splits")
     if len(splits) > _DEEPEST:
         raise DataError(f"{len(splits)} splits, expected {_DEEPEST} at most")
     leaves = numbers(tree, "leaf_values")
@@ -106,7 +107,8 @@ def _tree(tree: Any, place: dict[int, int], treatment: list[str], scale: float) 
         left.append(treatment[number] != "AsTrue")
     depth = len(splits)
     n = (1 << depth) - 1
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # leaves that overflow are refused with the model
+        leaves = leaves * scale
         single = np.array(border, dtype=np.float64).astype(np.float32).astype(np.float64)
     threshold: Floats = rounds_at_most(single) if depth else np.empty(0)
     level = np.repeat(np.arange(depth), 1 << np.arange(depth))
@@ -121,5 +123,5 @@ def _tree(tree: Any, place: dict[int, int], treatment: list[str], scale: float) 
         np.zeros(n, dtype=np.bool_),
         children[0],
         children[1],
-        leaves * scale,
+        leaves,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ class Json(ExchangeFormat):
         if not isinstance(stored, dict) or not isinstance(stored.get("arrays"), dict):
             raise DataError("no 'model' with 'arrays'")
         arrays = {name: _array(name, value) for name, value in stored["arrays"].items()}
+        if not all(re.fullmatch("[a-z_.]{1,40}", name) for name in arrays):
+            raise DataError("an array that is not this model's")
         found = model_of_file(archive_of(_plain(stored.get("meta")), arrays).getvalue(), source)
         again = _scorer(portable(found, source))
         del again["rerank"]
@@ -208,7 +211,7 @@ def _plain(meta: Any) -> Any:
     if not isinstance(meta, dict):
         raise DataError("no 'meta' in 'model'")
     try:
-        json.dumps(meta, allow_nan=False)
+        json.dumps(meta, allow_nan=False, ensure_ascii=False).encode("utf-8", "surrogateescape")
     except ValueError as error:
         raise DataError(f"'meta': {error}") from None
     return meta

@@ -188,7 +188,10 @@ def portable(model: Model, source: str) -> Portable:
             term._replace(missing=0.0) if np.isnan(term.missing) else term
             for term in _terms(columns, model.weights)
         ]
-        found = Portable(model.kind, [], terms=terms, counted=isinstance(model, CombMnz))
+        counted = isinstance(model, CombMnz)
+        if counted and not np.isnan([one.fill for one in columns]).all():  # what is filled is there
+            terms, counted = [_times(term, len(columns)) for term in terms], False
+        found = Portable(model.kind, [], terms=terms, counted=counted)
     elif isinstance(model, DualModel):
         if model.kernel.name != "linear":
             raise ConfigError(f"{source}: a {model.kernel.name} kernel compares items; train --kernel linear")
@@ -253,6 +256,12 @@ def _columns(model: Model, source: str) -> list[_Column]:
         _Column(j, c >= n, float(shift[c]), float(divisor[c]), float(fill[j]), bool(empty[j] and c < n))
         for c, j in enumerate(sources)
     ]
+
+
+def _times(term: Term, n: int) -> Term:
+    """A summand times a number."""
+    present = None if term.present is None else n * term.present
+    return term._replace(weight=n * term.weight, missing=n * term.missing, present=present)
 
 
 def _scaled(column: _Column, value: float) -> float:

@@ -170,6 +170,10 @@ def _ensembles(text: str, kind: str) -> Model:
     names = numbered_names(table[inner, 0].astype(np.int64).tolist() or [1])
     places = {int(name): j for j, name in enumerate(names)}
     feature = np.array([places.get(int(j), 0) for j in table[:, 0]])
+    with np.errstate(over="ignore"):
+        large = np.isinf(table[:, [1, 4]].astype(np.float32)).any()
+    if large:
+        raise DataError("a threshold or output that is too large for single precision")
     threshold = np.where(inner, table[:, 1], 0.0).astype(np.float32).astype(np.float64)
     left, right = table[:, 2].astype(np.int64), table[:, 3].astype(np.int64)
     leaves = np.where(inner, 0.0, table[:, 4])

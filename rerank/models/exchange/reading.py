@@ -108,9 +108,13 @@ def linear_model(names: Sequence[str], weights: Sequence[float] | Floats) -> Lin
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise DataError if two names are equal or one is empty."""
+    """Raise DataError if two names are equal, or one is empty or cannot be written."""
     if len(set(names)) < len(names) or "" in names:
         raise DataError("two features of one name, or a name that is empty")
+    try:
+        "".join(names).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise DataError("a name that is no text in Unicode") from None
 
 
 def numbered_names(numbers: Sequence[int]) -> list[str]:
@@ -153,6 +157,14 @@ def member(value: Any, *keys: str | int, kind: type | tuple[type, ...] = dict) -
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise DataError(f"{at!r} is {type(value).__name__}")
     return value
+
+
+def records(value: Any, key: str) -> list[dict[str, Any]]:
+    """Return the objects of a list under a key; DataError if they are something else."""
+    found: list[dict[str, Any]] = member(value, key, kind=list)
+    if not all(isinstance(one, dict) for one in found):
+        raise DataError(f"{key!r}: expected objects")
+    return found
 
 
 def numbers(value: Any, key: str, *, whole: bool = False) -> AnyArray:

@@ -57,13 +57,17 @@ class Solr(ExchangeFormat):
             kind = "MultipleAdditiveTreesModel"
             trees = single_trees(scorer, "Solr", missing=False)
             features = [{"name": scorer.inputs[j]} for j in scorer.used()]
-            inexact = sum(int(np.sum(shifted(tree.threshold)[1])) for tree in trees)
-            if inexact:
-                what = count(inexact, "threshold")
+            sizes = np.cumsum([len(tree.feature) for tree in trees])
+            every, inexact = shifted(np.concatenate([tree.threshold for tree in trees]))
+            if inexact.any():
+                what = count(int(inexact.sum()), "threshold")
                 note(
                     f"Solr adds 1e-6 to thresholds: {what} near 0 cannot be exact, and are off by up to 1e-13"
                 )
-            roots = [{"weight": "1", "root": _node(tree, scorer.inputs)} for tree in trees]
+            roots = [
+                {"weight": "1", "root": _node(tree, written, scorer.inputs)}
+                for tree, written in zip(trees, np.split(every, sizes[:-1]), strict=True)
+            ]
             parameters = {"trees": roots}
         content = {
             "class": f"{_PACKAGE}.model.{kind}",
@@ -92,8 +96,8 @@ def shifted(threshold: Floats) -> tuple[Singles, Mask]:
     return written, found != target
 
 
-def _node(tree: PortableTree, names: list[str]) -> dict[str, Any]:
-    written = shifted(tree.threshold)[0]
+def _node(tree: PortableTree, written: Singles, names: list[str]) -> dict[str, Any]:
+    """A tree with its thresholds as they are written."""
     nodes: list[dict[str, Any]] = [{} for _ in tree.feature]
 
     def made(child: int) -> dict[str, Any]:

@@ -125,8 +125,8 @@ def _summed(vectors: Iterable[str], first: int) -> dict[int, float]:
     """The sum of vectors times their coefficients, the first number of each line."""
     weights: dict[int, float] = {}
     for number, line in enumerate(vectors, first):
-        coefficient, *cells = line.partition("#")[0].split()
-        factor = real(coefficient, f"line {number}")
+        cells = line.partition("#")[0].split()
+        factor = real(cells.pop(0) if cells else "", f"line {number}")
         for cell in cells:
             index, colon, value = cell.partition(":")
             if not colon:

@@ -132,26 +132,27 @@ def float32_below(threshold: Floats) -> Floats:
 
 
 def rounds_below(single: Floats) -> Floats:
-    """Return the largest double that rounds to a float32 below each of these, float64 (n), -inf if none does.
+    """Return the largest double that rounds to a float32 below each of these, float64 (n).
 
     XGBoost sends x left if float32(x) < t.
     """
-
-    def passes(x: Floats) -> Mask:
-        with np.errstate(over="ignore"):
-            return x.astype(np.float32).astype(np.float64) < single
-
-    return largest_below(passes, len(single))
+    with np.errstate(over="ignore"):
+        return rounds_at_most(np.nextafter(single.astype(np.float32), np.float32(-np.inf)).astype(np.float64))
 
 
-def rounds_at_most(single: Floats) -> Floats:
-    """Return the largest double that rounds to a float32 of at most each of these, float64 (n)."""
+def rounds_at_most(limit: Floats) -> Floats:
+    """Return the largest double that rounds to a float32 of at most each of these, float64 (n).
 
-    def passes(x: Floats) -> Mask:
-        with np.errstate(over="ignore"):
-            return x.astype(np.float32).astype(np.float64) <= single
-
-    return largest_below(passes, len(single))
+    It is half way from the largest such float32 to the next one, or just below if ties go to that.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single = float32_below(limit)
+        above = np.nextafter(single.astype(np.float32), np.float32(np.inf)).astype(np.float64)
+        above[np.isinf(above)] = 2.0**128  # where float32 numbers end
+        middle = (single + above) / 2.0
+        fits = middle.astype(np.float32) <= limit
+        found: Floats = np.where(fits, middle, np.nextafter(middle, -np.inf))
+    return np.where(np.isneginf(limit), -np.inf, found)
 
 
 def effective(tree: Tree) -> tuple[Floats, Mask]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,9 @@ class XgBoost(ExchangeFormat):
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:
-        head = content[:4000]
-        return (
-            b'"learner"' in head or b"learner{" in head or (b'"nodeid"' in head and head.lstrip()[:1] == b"[")
-        )
+        head = content[:4000].lstrip()
+        saved = re.match(rb'\{\s*"(learner|version)"|\{L.{8}(learner|version)', head, re.DOTALL)
+        return saved is not None or (b'"nodeid"' in head and head[:1] == b"[")
 
     def model(self, content: bytes, source: str) -> Model:
         binary = content[:1] == b"{" and content[1:2] in (b"L", b"l", b"i", b"U", b"I", b"}")
@@ -147,17 +147,18 @@ def _saved(given: Any, source: str) -> Model:
 def _margin(text: Any, objective: str) -> float:
     """The constant of the margin, as XGBoost makes it of base_score, which is in units of predictions."""
     base = real(text.strip("[]") if isinstance(text, str) else text, "base_score")
+    base = float(_single(np.array([base]))[0])
     if objective in _LOGISTIC:
         if not 0.0 < base < 1.0:
             raise DataError(f"base_score {base:g} of {objective}, expected between 0 and 1")
-        return float(np.float32(-np.log(1.0 / np.float32(base) - 1.0)))
+        return float(np.float32(-np.log(1.0 / base - 1.0)))
     if objective in _LOG:
         if not base > 0.0:
             raise DataError(f"base_score {base:g} of {objective}, expected above 0")
-        return float(np.log(np.float32(base)))
+        return float(np.float32(np.log(base)))
     if objective not in _IDENTITY:
         raise DataError(f"objective {objective[:40]!r}, whose constant is not known")
-    return float(np.float32(base))
+    return base
 
 
 def _read_tree(one: Any, n_features: int, number: int, factor: float) -> tuple[PortableTree, Floats]:

@@ -131,6 +131,7 @@ KINDS = {
     ),
     "combsum": lambda: linear(CombSum, "minmax", weights=np.ones(6)),
     "combmnz": lambda: linear(CombMnz, "zscore", weights=np.ones(6)),
+    "combmnz mean": lambda: linear(CombMnz, "minmax", "mean", weights=np.ones(6)),
     "stumps": stumps,
     "stumps zscore": lambda: stumps("zscore"),
     "stumps minmax indicator": lambda: stumps("minmax", "indicator"),

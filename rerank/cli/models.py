@@ -80,8 +80,7 @@ def import_(given: Import) -> None:
     model = import_weights(
         given.weights, given.out, given.format, feature_names=given.feature_names, tree_names=names
     )
-    of = " of the raw features" if model.kind == "linear" else ""
-    inform(f"{size_of_model(model)}{of} to {given.out}")
+    inform(f"{size_of_model(model, of_raw=True)} to {given.out}")
 
 
 class Export(ExportWeights, Verb):

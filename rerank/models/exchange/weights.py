@@ -130,10 +130,10 @@ def export_weights(
     return model
 
 
-def size_of_model(model: Model) -> str:
-    """Return how many weights a model has, or features, or support items."""
+def size_of_model(model: Model, of_raw: bool = False) -> str:
+    """Return how many weights a model has, or features, or support items; ``of_raw``: what weights are of."""
     if isinstance(model, LinearModel):
-        return count(len(model.weights), "weight")
+        return count(len(model.weights), "weight") + " of the raw features" * of_raw
     if isinstance(model, PreferenceModel):
         return count(len(model.explain()), "support item")
     return count(len(model.input_names), "feature")

@@ -139,7 +139,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'bpref': ('rerank.metrics.ranking', ('binary-preference',), ()),
         'casp-z': ('rerank.metrics.labels', ('casp-z-score',), ()),
         'chrF': ('rerank.metrics.chrf', ('chrF2',), ()),
-        'chrF++': ('rerank.metrics.chrf', (), ()),
+        'chrF++': ('rerank.metrics.chrf', ('chrF2++',), ()),
         'clashes': ('rerank.extensions.proteins.metrics', (), ()),
         'coverage': ('rerank.extensions.proteins.metrics', (), ()),
         'difference': ('rerank.metrics.classification', ('absolute-difference',), ()),

@@ -136,12 +136,12 @@ class ExperimentConfig(Settings):
         if FIRST_BEST in self.learners:
             raise ConfigError(f"learners: {FIRST_BEST} is the first stage's ranking; expected another name")
         if not self.metrics:
-            raise ConfigError(
-                "metrics: found none, expected metrics of the test lists, such as [AP, nDCG@10]"
-            )
+            raise ConfigError("metrics: found none, expected those of the test lists: [AP, nDCG@10]")
         known = parse_all(self.metrics)
         if len(known) < len(self.metrics):
             raise ConfigError(f"metrics: one of {', '.join(self.metrics)} is given twice")
+        if any(metric.policies for metric in known.values()):
+            raise ConfigError("metrics: a signature states ties or no_relevant, expected names of metrics")
         baseline = self.baseline
         if baseline is not None and baseline not in (*self.learners, *SPELLING):
             hint = did_you_mean(baseline, [*self.learners, *SPELLING])

@@ -2,7 +2,8 @@
 
 A name is ``NAME``, ``NAME@k`` or ``NAME(key=value, ...)@k``, as ir_measures writes them, with a prefix
 that wraps another metric (``oracle5.BLEU``) if such a family is registered. A metric's ``name`` is
-canonical: it parses back to the same metric.
+canonical: it parses back to the same metric. So does its signature, ``NAME|word|word``, or a part of it:
+its settings, ties and no_relevant are obeyed, and all words must be in the signature of the judge.
 
 A family of metrics is one class in one file of this package, found without being listed anywhere::
 
@@ -19,7 +20,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError
@@ -31,6 +32,7 @@ from rerank.data.lists import CandidateLists
 from rerank.metrics.judges import ReportJudge
 from rerank.metrics.judging import AS_USUAL, Judging
 from rerank.metrics.presets import SETS, expanded, set_called
+from rerank.metrics.signatures import KEYS, settings_in
 
 T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")
@@ -119,6 +121,7 @@ class Metric(Measure):
     of_pool: ClassVar[bool] = False
     unreturned: ClassVar[str] = "0"
     in_parallel: ClassVar[bool] = False
+    stated: ClassVar[tuple[str, ...]] = ()  # words of the signature that it was read from
 
     def kept_counts(self, preparation: Preparation) -> Mapping[str, Floats]:
         """Return counts of items that are worth keeping with the lists: computing them takes long."""
@@ -168,7 +171,32 @@ class Metric(Measure):
         DataError
             If a needed column is missing.
         """
-        return self.prepare_in(Preparation(lists, judging, (self,)))
+        return self.prepare_stated(Preparation(lists, judging, (self,)))
+
+    @property
+    def policies(self) -> dict[str, str]:
+        """How ties and lists without relevant items count, as far as its signature states it."""
+        stated = (word.partition(":") for word in self.stated if self.uses_ties)
+        return {key: value for key, _, value in stated if key in ("ties", "no_relevant")}
+
+    def prepare_stated(self, preparation: Preparation) -> ReportJudge:
+        """Return ``prepare_in`` by the ties and lists without relevant items that its signature states.
+
+        Raises ConfigError if a word of the signature is not true of the judge.
+        """
+        judging = preparation.judging
+        if self.policies:
+            judging = Judging(**{**judging.get_params(), **self.policies})
+            preparation = Preparation(preparation.lists, judging, (self,))
+        judge = self.prepare_in(preparation)
+        *parts, version = judge.signature.split("|")
+        filled = {"missing": judging.missing, "missing_lists": judging.missing_lists}
+        parts += [f"{key}:{value}" for key, value in filled.items() if value is not None]
+        judge.signature = "|".join([*parts, version])
+        for word in self.stated:
+            if word not in parts and not word.startswith("version:"):
+                raise ConfigError(f"metric {self.name}: {word!r} is not in its signature, {judge.signature}")
+        return judge
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> ReportJudge:
@@ -211,17 +239,16 @@ class Preparation:
 
     def shared(self, make: Callable[[Preparation], T]) -> T:
         """Return ``make(self)``, which is called once for each ``make``."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        made: T = self._made[make]
-        return made
+        return self._once(make, self)
 
     def of_lists(self, make: Callable[[CandidateLists], T]) -> T:
         """Return ``make(self.lists)``, which is called once for each ``make``."""
+        return self._once(make, self.lists)
+
+    def _once(self, make: Callable[[Any], T], given: Any) -> T:
         if make not in self._made:
-            self._made[make] = make(self.lists)
-        made: T = self._made[make]
-        return made
+            self._made[make] = make(given)
+        return cast(T, self._made[make])
 
 
 def keep_statistics(lists: CandidateLists, metrics: Iterable[str]) -> CandidateLists:
@@ -244,6 +271,12 @@ def parse(text: str) -> Metric:
     ConfigError
         If there is none; the error names the nearest one.
     """
+    head, *words = map(str.strip, text.split("|"))
+    if words and (wraps := re.fullmatch(r"(\w+):(\d+)", head)):  # oracle:5|label@1|...
+        return parse(f"{wraps[1]}{wraps[2]}.{'|'.join(words)}")
+    if words:
+        head = re.sub(r"^chrF(\d)\+*$", r"chrF(beta=\1)", head)  # of characters, and words by nw:
+        return _stating(parse(head), words)
     prefixed = _PREFIX.fullmatch(text)
     if prefixed and (prefix := _known(f"{prefixed['name']}.")):
         cutoff = int(prefixed["number"]) if prefixed["number"] else None
@@ -284,11 +317,22 @@ def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
     metrics: dict[str, Metric] = {}
     for text in expanded([texts] if isinstance(texts, str) else texts):
         metric = parse(text)
-        if metric.name not in {known.name for known in metrics.values()}:
-            metrics[text.strip()] = metric
+        if not any((metric, metric.policies) == (known, known.policies) for known in metrics.values()):
+            short = "|" in text and metric.name not in metrics
+            metrics[metric.name if short else text.strip()] = metric
     if not metrics:
         raise ConfigError("no metric is named")
     return metrics
+
+
+def _stating(metric: Metric, words: Sequence[str]) -> Metric:
+    """The metric with the settings that words of its signature stand for; it keeps the words."""
+    of = getattr(metric, "inner", metric)
+    known = {key: field for key, field in type(of).settings.items() if key not in _PARTS}
+    made = type(of)(**of.get_params() | settings_in(words, known)).canonical()
+    metric = made if of is metric else metric.with_settings(inner=made)
+    vars(metric)["stated"] = tuple(words)
+    return metric
 
 
 def _make(
@@ -298,7 +342,10 @@ def _make(
     try:
         if cutoff == 0:
             raise ConfigError("a cutoff is at least 1")
-        return family.from_parts(parameters, cutoff, inner)
+        words = KEYS & parameters.keys() - family.settings.keys()
+        stated = [f"{key}:{parameters.pop(key)}" for key in words]
+        metric = family.from_parts(parameters, cutoff, inner)
+        return _stating(metric, stated) if stated else metric
     except ConfigError as error:
         raise ConfigError(f"metric {text!r}: {error}") from None
 
@@ -359,12 +406,7 @@ def prepare_all(
     judges = []
     for name, metric in named:
         with progress.step(f"computing {name}"):
-            judges.append(metric.prepare_in(preparation))
-    stated = {"missing": judging.missing, "missing_lists": judging.missing_lists}
-    more = "".join(f"|{key}:{value}" for key, value in stated.items() if value is not None)
-    for judge in judges if more else ():
-        parts, bar, version = judge.signature.rpartition("|")
-        judge.signature = f"{parts}{more}{bar}{version}"
+            judges.append(metric.prepare_stated(preparation))
     return judges
 
 

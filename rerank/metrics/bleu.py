@@ -157,15 +157,11 @@ def sentence_bleu(counts: Counts, smooth: str = "each") -> Floats:
     _one_of(smooth, get_args(PlusOne))
     out = np.empty(len(counts))
     for first in range(0, len(out), _BLOCK):
-        out[first : first + _BLOCK] = _sentence_bleu(counts[first : first + _BLOCK], smooth)
+        rows = counts[first : first + _BLOCK]
+        precisions = 100.0 * (rows[:, :ORDERS] + 1.0) / (rows[:, ORDERS : 2 * ORDERS] + 1.0)
+        each = from_precisions(precisions, rows[:, 2 * ORDERS], rows[:, -1])
+        out[first : first + _BLOCK] = bleu(rows, "add-k", 1.0) if smooth == "higher" else each
     return out
-
-
-def _sentence_bleu(counts: Counts, smooth: str) -> Floats:
-    if smooth == "higher":
-        return np.asarray(bleu(counts, "add-k", 1.0))
-    precisions = 100.0 * (counts[:, :ORDERS] + 1.0) / (counts[:, ORDERS : 2 * ORDERS] + 1.0)
-    return from_precisions(precisions, counts[:, 2 * ORDERS], counts[:, -1])
 
 
 class _BleuMetric(SelectingMetric):

@@ -87,7 +87,7 @@ class Chrf(SelectingMetric, TextStatistics):
         return ChrfJudge(self, preparation)
 
 
-@register("chrF++")
+@register("chrF++", "chrF2++")
 class ChrfWithWords(Chrf):
     """chrF with words up to bigrams."""
 

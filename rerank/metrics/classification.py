@@ -67,7 +67,7 @@ class ClassMetric(Metric):
 
     def formula(self, sets: ClassSets) -> list[str]:
         """Return what else changes the number, for the signature."""
-        return []
+        return [f"reject:{value_text(self.reject)}"] if hasattr(self, "reject") else []
 
     def prepare_in(self, preparation: Preparation) -> ClassJudge:
         sets = preparation.of_lists(ClassSets)
@@ -124,9 +124,6 @@ class ZeroOne(ClassMetric):
         wrong = np.any(sets.has != found.has, axis=1).astype(np.float64)
         wrong[found.rejected] = self.reject
         return wrong
-
-    def formula(self, sets: ClassSets) -> list[str]:
-        return [f"reject:{value_text(self.reject)}"]
 
 
 @register("Hamming", "hamming-loss")
@@ -193,9 +190,6 @@ class Difference(ClassMetric):
         apart = np.abs(values[found.has.argmax(axis=1)] - values[sets.has.argmax(axis=1)])
         apart[found.rejected] = self.reject
         return apart
-
-    def formula(self, sets: ClassSets) -> list[str]:
-        return [f"reject:{value_text(self.reject)}"]
 
     def _check_single(self, sets: ClassSets, has: Mask, verb: str, rejected: Mask) -> None:
         """Raise DataError at the first example without exactly one class that is not rejected."""

@@ -26,6 +26,7 @@ from rerank.data.judge import labels_of, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Concordance
 from rerank.metrics.base import Metric, Preparation, register
+from rerank.metrics.draws import tied
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, first_stage, ranked_last, signed, untied
 
 
@@ -76,7 +77,13 @@ class PairAccuracy(Metric):
         return PairJudge(self, preparation.of_lists(Pairs))
 
 
-class PairJudge(ReportJudge):
+class _AgreementJudge(ReportJudge):
+    def oracle(self) -> float:
+        """Return the value of scores equal to the labels, one; NaN if no list counts."""
+        return value_of(self, np.nan_to_num(labels_of(self.stage.lists), nan=-np.inf))
+
+
+class PairJudge(_AgreementJudge):
     """Statistics [right + tied / 2, pairs] of each list, both divided by the pairs for a mean over lists."""
 
     stage: Pairs
@@ -99,11 +106,6 @@ class PairJudge(ReportJudge):
         """Return one half, which a constant scorer has; NaN if there is no pair."""
         return value_of(self, np.zeros(self.stage.lists.n_items))
 
-    def oracle(self) -> float:
-        """Return one; NaN if there is no pair."""
-        labels = labels_of(self.stage.lists)
-        return value_of(self, np.nan_to_num(labels, nan=-np.inf))
-
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
@@ -125,18 +127,14 @@ class Ranked:
         """Return the ranks of values (n) in the lists of offsets (n_lists + 1); a list may be empty."""
         lengths = np.diff(offsets)
         index = np.repeat(np.arange(len(lengths)), lengths)
-        order = np.lexsort((values, index))
-        ordered, ordered_index = values[order], index[order]
-        begins = np.ones(len(values), dtype=bool)
-        begins[1:] = (ordered[1:] != ordered[:-1]) | (ordered_index[1:] != ordered_index[:-1])
-        first = np.flatnonzero(begins)
-        sizes = np.diff(np.append(first, len(values)))
-        middle = first + (sizes - 1) / 2.0 - offsets[ordered_index[first]]
+        order, first, sizes = tied(values, index)
+        own = index[order[first]]
+        middle = first + (sizes - 1) / 2.0 - offsets[own]
         ranks = np.empty(len(values))
         ranks[order] = np.repeat(middle, sizes)
         ranks -= ((lengths - 1) / 2.0)[index]
-        tied = np.bincount(ordered_index[first], sizes * (sizes - 1) / 2.0, minlength=len(lengths))
-        return cls(ranks, lengths * (lengths - 1) / 2.0 - tied)
+        lost = np.bincount(own, sizes * (sizes - 1) / 2.0, minlength=len(lengths))
+        return cls(ranks, lengths * (lengths - 1) / 2.0 - lost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +309,7 @@ def _products(stage: Agreement, scores: Floats, labels: Floats) -> tuple[Floats,
     return stage.sums(scores * labels), stage.sums(scores**2) * stage.sums(labels**2)
 
 
-class CorrelationJudge(ReportJudge):
+class CorrelationJudge(_AgreementJudge):
     """Mean correlation, -1 to 1; statistics [value, 1] of each list that counts, else [0, 0]."""
 
     stage: Agreement
@@ -335,8 +333,3 @@ class CorrelationJudge(ReportJudge):
     def random(self) -> float:
         """Return zero, the exact expectation; NaN if no list counts."""
         return 0.0 if self.judged.any() else float("nan")
-
-    def oracle(self) -> float:
-        """Return the value of scores equal to the labels, one; NaN if no list counts."""
-        labels = labels_of(self.stage.lists)
-        return value_of(self, np.nan_to_num(labels, nan=-np.inf))

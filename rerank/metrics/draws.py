@@ -237,7 +237,7 @@ def tied(values: Floats, index: Index) -> tuple[Index, Index, Index]:
     """Return the order of values in their lists from the lowest, and the begins and sizes of ties in it."""
     order = np.lexsort((values, index))
     ranked = values[order]
-    firsts = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (np.diff(index) != 0)])
+    firsts = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (np.diff(index) != 0)][: len(order)])
     return order, firsts, np.diff(np.r_[firsts, len(order)])
 
 

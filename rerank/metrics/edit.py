@@ -158,8 +158,7 @@ class EditRate(SelectingMetric, TextStatistics):
         signature = self.signature(preparation.lists, self.family)
         stage = preparation.of_lists(Selection)
         counts = preparation.shared(self)
-        known = {self.name: counts}
-        return RateJudge(self.name, signature, stage, counts, better=self.better, counts=known)
+        return RateJudge(self.name, signature, stage, counts, better=-1, counts={self.name: counts})
 
 
 @register("CER")
@@ -271,8 +270,7 @@ class Ter(SelectingMetric, TextStatistics):
         )
         stage = preparation.of_lists(Selection)
         counts = preparation.shared(self)
-        known = {self.name: counts}
-        return RateJudge(self.name, signature, stage, counts, better=self.better, counts=known)
+        return RateJudge(self.name, signature, stage, counts, better=-1, counts={self.name: counts})
 
 
 def _yes(value: bool) -> str:

@@ -42,17 +42,12 @@ def names() -> dict[str, str]:
     spellings = [(name, name) for name in families]
     spellings += [(alias, name) for name in families for alias in FAMILIES.aliases(name)]
     for spelling, family in spellings:
-        name = _identifier(spelling)
+        name = re.sub(r"\W+", "_", spelling.lower().replace("++", "pp")).strip("_")  # ndcg_exp, chrfpp
+        name += "_" * keyword.iskeyword(name)
         hidden = importlib.util.find_spec(f"rerank.metrics.{name}") and name not in OF_FILES
         if "+1" not in spelling and not hidden:  # bleu_1 would be taken for BLEU of single words
             found.setdefault(name, family)
     return found
-
-
-def _identifier(name: str) -> str:
-    """A name of a metric as one of a function: nDCG-exp becomes ndcg_exp, chrF++ chrfpp."""
-    text = re.sub(r"\W+", "_", name.lower().replace("++", "pp")).strip("_")
-    return f"{text}_" if keyword.iskeyword(text) else text
 
 
 @functools.cache

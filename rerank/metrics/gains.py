@@ -15,7 +15,7 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.metrics.base import Preparation, register, value_text
 from rerank.metrics.judging import Judging
-from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff, shared_relevance
+from rerank.metrics.ranking import JudgedJudge, RankingJudge, RankingMetric, any_cutoff, shared_relevance
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
 
@@ -63,9 +63,7 @@ class GainJudge(RankingJudge):
 class ResidualJudge(GainJudge):
     """The residual of RBP; every list with a judged item counts."""
 
-    @cached_property
-    def possible(self) -> Mask:
-        return np.ones(self.stage.lists.n_lists, dtype=bool)
+    possible = JudgedJudge.possible
 
     def of(self, placed: _placement.Placement) -> Floats:
         found = super().of(placed)

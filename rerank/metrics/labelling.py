@@ -140,7 +140,7 @@ def item_judges(lists: CandidateLists, metrics: Sequence[str]) -> dict[str, Sele
                 f"metric {text!r} judges rankings; labels need one of single candidates (sBLEU)"
             )
     preparation = Preparation(lists)  # whatever it counts stays with the set, so it may count everything
-    return {text: metric.prepare_in(preparation) for text, metric in parsed.items()}  # type: ignore[misc]
+    return {text: metric.prepare_stated(preparation) for text, metric in parsed.items()}  # type: ignore[misc]
 
 
 def with_label(lists: CandidateLists, judge: SelectingJudge) -> CandidateLists:

@@ -18,6 +18,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value, value_of
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Metric, Preparation, register
+from rerank.metrics.draws import chances_of_lists
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores
 from rerank.metrics.selecting import RANDOM_SEED, MeanJudge, SelectingJudge, SelectingMetric
 
@@ -125,7 +126,10 @@ class OracleJudge(ReportJudge):
         """Return the exact expectation over all orders of a mean, else the mean over seeded orders."""
         lists = self.stage.lists
         if isinstance(self.inner, MeanJudge):
-            return corpus_value(self, self._expected(self.inner))
+            own = self.inner.per_item
+            order = np.lexsort((-self.better * own[:, 0], lists.list_index))
+            chances = chances_of_lists(lists.lengths, np.minimum(lists.lengths, self.stage.size))
+            return corpus_value(self, np.add.reduceat(own[order] * chances[:, None], lists.offsets[:-1]))
         rng = np.random.Generator(np.random.PCG64(RANDOM_SEED))
         values = [value_of(self, rng.random(lists.n_items)) for _ in range(RANDOM_RANKINGS)]
         return float(np.mean(values))
@@ -133,26 +137,3 @@ class OracleJudge(ReportJudge):
     def oracle(self) -> float:
         """Return the best value of the whole lists."""
         return self.inner.oracle()
-
-    def _expected(self, inner: MeanJudge) -> Floats:
-        """Expected statistics of the best of ``size`` items drawn from each list without replacement.
-
-        The i-th best of n (from 0) is the best of K drawn with chance C(n-1-i, K-1) / C(n, K); the chances
-        follow from each other.
-        """
-        lists = self.stage.lists
-        order = np.lexsort((-inner.better * inner.per_item[:, 0], lists.list_index))
-        chances = np.empty(lists.n_items)
-        memo: dict[int, Floats] = {}
-        for start, n in zip(lists.offsets[:-1].tolist(), lists.lengths.tolist(), strict=True):
-            if n not in memo:
-                memo[n] = _chances(n, min(n, self.stage.size))
-            chances[start : start + n] = memo[n]
-        return np.add.reduceat(inner.per_item[order] * chances[:, None], lists.offsets[:-1])
-
-
-def _chances(n: int, size: int) -> Floats:
-    """Chance of each of n, best first, to be the best of ``size`` of them drawn at random: (n)."""
-    i = np.arange(n - 1, dtype=np.float64)
-    steps = np.maximum(n - size - i, 0.0) / (n - 1 - i)
-    return np.concatenate(([1.0], np.cumprod(steps))) * (size / n)

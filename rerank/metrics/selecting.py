@@ -54,8 +54,11 @@ def prepared(column: StringColumn, tokenizer: str = "none", lowercase: bool = Fa
 
     Raises ConfigError if the tokenizer needs a package that is not installed.
     """
-    if lowercase:
-        column = _lowered(column)
+    if lowercase and column.data.max(initial=0) >= 0x80:  # rules depend on neighbouring letters
+        column = StringColumn.from_strings(text.lower() for text in column)
+    elif lowercase:
+        capital = (column.data >= ord("A")) & (column.data <= ord("Z"))
+        column = StringColumn(column.data + capital.astype(np.uint8) * np.uint8(32), column.offsets)
     if tokenizer == "none":
         return column
     tokenize = _tokenizer(tokenizer)
@@ -70,14 +73,6 @@ def sacrebleu_module(name: str, user: str) -> Any:
         if not error.name or error.name.partition(".")[0] != "sacrebleu":
             raise
         raise ConfigError(f"{user} needs the package sacrebleu: pip install 'rerank[mt]'") from None
-
-
-def _lowered(column: StringColumn) -> StringColumn:
-    data = column.data
-    if len(data) and data.max() >= 0x80:  # rules beyond ASCII depend on neighbouring letters
-        return StringColumn.from_strings(text.lower() for text in column)
-    capital = (data >= ord("A")) & (data <= ord("Z"))
-    return StringColumn(data + capital.astype(np.uint8) * np.uint8(32), column.offsets)
 
 
 def _tokenizer(name: str) -> Callable[[str], str]:
@@ -149,7 +144,7 @@ class SelectingMetric(Metric):
 
     def prepare(self, lists: CandidateLists, judging: Judging = AS_USUAL) -> SelectingJudge:
         """Return a judge of these lists."""
-        return self.prepare_in(Preparation(lists, judging, (self,)))
+        return super().prepare(lists, judging)  # type: ignore[return-value]  # as prepare_in makes it
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:

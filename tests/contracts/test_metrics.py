@@ -22,7 +22,7 @@ from rerank.cli import listings
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.metrics.base import FAMILIES, parse, prepare_all
+from rerank.metrics.base import FAMILIES, parse, parse_all, prepare_all
 from rerank.metrics.judges import statistics
 from rerank.metrics.judging import Judging
 
@@ -354,3 +354,68 @@ def test_numbers_beyond_reason_are_values_or_one_line(example):
     for lists in odd:
         with contextlib.suppress(ConfigError, DataError):
             evaluate(lists.with_first_best("input"), scores, [example], samples=20).as_json()
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize(
+    "policy", [{}, {"ties": "expected", "no_relevant": "skip"}, {"missing_lists": "zero"}]
+)
+def test_a_pasted_signature_is_the_metric(example, policy):
+    judge = judged(example, SETS["mixed"], **policy)
+    given = {key: value for key, value in policy.items() if key == "missing_lists"}  # done before the metric
+    again = judged(judge.signature, SETS["mixed"], **given)
+    assert again.signature.split("|")[1:] == judge.signature.split("|")[1:]
+    scores = scores_of(SETS["mixed"])
+    assert np.array_equal(again.per_list(scores), judge.per_list(scores), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("nDCG(gain=rel)@10", "nDCG@10"),
+        ("nDCG(gain=2^rel-1)@10", "nDCG-exp@10"),
+        ("nDCG@3|gain:2^rel-1|discount:1,log2(i)", "nDCG-letor@3"),
+        ("ERR|gain:(2^rel-1)/2^4", "ERR(max=4)"),
+        ("AP | rel:2", "AP(rel=2)"),
+        (
+            "BLEU|nrefs:1|case:lc|eff:no|tok:none|smooth:floor[0.10]|version:2.6.0",
+            "BLEU(lc=1, smooth=floor)",
+        ),
+        ("BLEU|smooth:add-k[2.00]", "BLEU(smooth=add-k, value=2)"),
+        ("sBLEU|smooth:add-1[higher]", "sBLEU(smooth=higher)"),
+        ("chrF2++|nrefs:1|case:lc|eff:yes|nc:6|nw:2|space:yes", "chrF(nw=2, lc=1, space=1)"),
+        (
+            "TER|nrefs:1|case:mixed|tok:tercom|norm:yes|punct:no|asian:yes",
+            "TER(normalized=1, no_punct=1, asian=1, case_sensitive=1)",
+        ),
+        ("oracle:5|label@1|mean:lists", "oracle5.label@1"),
+        ("oracle:2|sBLEU|smooth:add-1[higher]", "oracle2.sBLEU(smooth=higher)"),
+    ],
+)
+def test_words_of_signatures_are_settings(typed, name):
+    assert parse(typed).name == name
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "AP|foo",
+        "AP|gain:rel",
+        "AP(gain=rel)",
+        "AP|rel:x",
+        "AP|missing:zero",
+        "WER|nrefs:7",
+        "nDCG@3|gain:rel|discount:1,log2(i)",
+    ],
+)
+def test_a_word_that_is_not_true_is_refused(typed):
+    with pytest.raises(ConfigError, match="is not in its signature"):
+        parse(typed).prepare(SETS["mixed"])
+
+
+def test_signatures_that_differ_in_ties_are_two_metrics():
+    names = ["AP|ties:expected", "AP|ties:input", "AP|rel:1|ties:expected"]
+    metrics = parse_all(names)
+    assert list(metrics) == ["AP", "AP|ties:input"]
+    judges = prepare_all(SETS["mixed"], metrics.values())
+    assert ["ties:expected" in judges[0].signature, "ties:input" in judges[1].signature] == [True, True]

@@ -40,14 +40,8 @@ def run(given: Run) -> int:
     if len(asked) > 1:
         raise ConfigError(f"{asked[0]} and {asked[1]}: give one of both")
     if asked:
-        idle = {
-            "--jobs": given.jobs is not None,
-            "--cluster": given.cluster is not None,
-            "--models": given.models,
-        }
-        for name, wanted in idle.items():
-            if wanted:
-                raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
+        for name in sorted(given.settings_given & {"jobs", "cluster", "models"}):
+            raise ConfigError(f"--{name}: not used with {asked[0]}, which trains nothing")
         overview = Overview(given.config, given.out, given.task, given.shard)
         people = overview.dry_run if given.dry_run else overview.progress
         shown = overview.listed() if given.list_ else map(printable, people())

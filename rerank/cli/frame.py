@@ -6,17 +6,17 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
+from rerank._version import __version__
 from rerank.cli.hints import file_hint
+from rerank.cli.messages import end_log, interruption, say, set_quiet, showing, start_log
 from rerank.cli.messages import inform as inform
-from rerank.cli.messages import interruption, say, set_quiet, showing
-from rerank.core.errors import ConfigError, RerankError, visible
+from rerank.core.errors import RerankError, visible
 from rerank.core.files.read import inputs_opened_once
 from rerank.core.progress import Tracker, step
 from rerank.core.settings import Settings, setting
 from rerank.core.tables.data import guarding
-from rerank.core.tables.display import FORMS
 
 if TYPE_CHECKING:
     from rerank.core.tables.table import Table
@@ -61,47 +61,44 @@ class Verb(Settings):
     quiet: bool = setting(
         False, "print errors only: no notes, progress or summary", flags=("--quiet", "-q"), group=RUNNING
     )
+    progress: Literal["auto", "lines", "none"] = setting(
+        "auto", "bars on a terminal and a line every minute elsewhere, always lines, or none", group=RUNNING
+    )
+    log: str | None = setting(
+        None, "append notes, progress and errors to a file, with times", metavar="FILE", group=RUNNING
+    )
 
     def others(self, *taken: str) -> dict[str, Any]:
-        """Return the settings but ``taken`` and --quiet, and how files are read: arguments of a function."""
-        left = {name: getattr(self, name) for name in self.settings if name not in (*taken, "quiet")}
+        """Return the settings but ``taken`` and those of every verb, and how files are read."""
+        left = {key: getattr(self, key) for key in self.settings if key not in (*taken, *Verb.settings)}
         return left | ({"reading": self.reading} if self.reads else {})
 
 
 class Printed(Settings):
     """The form of what is printed."""
 
-    as_: str = setting(
+    as_: Literal["text", "json", "csv", "markdown", "latex"] = setting(
         "text",
         "form of the output: for people, for programs (json, csv), for papers (markdown, latex)",
-        metavar="|".join(FORMS),
         key="as",
     )
-
-    def check_values(self) -> None:
-        """Raise ConfigError if the form is unknown."""
-        super().check_values()
-        if self.as_ not in FORMS:
-            from rerank.core.registry import did_you_mean
-
-            raise ConfigError(f"--as: unknown form {self.as_!r}; {did_you_mean(self.as_, FORMS)}")
-
-
-def _jobs() -> Any:
-    text = "workers, 1 unless given; 0 = one per core"
-    return setting(None, text, flags=("--jobs", "-j"), metavar="N", group=RUNNING)
 
 
 class Jobs(Settings):
     """Workers of this machine."""
 
-    jobs: int | None = _jobs()
+    jobs: int | None = setting(
+        None,
+        "workers, 1 unless given; 0 = one per core",
+        flags=("--jobs", "-j"),
+        metavar="N",
+        group=RUNNING,
+    )
 
 
-class Workers(Settings):
+class Workers(Jobs):
     """Workers of this machine or of a cluster."""
 
-    jobs: int | None = _jobs()
     cluster: str | None = setting(
         None,
         "workers of a Dask cluster, in place of --jobs; see 'rerank help configuration'",
@@ -167,11 +164,13 @@ def run(function: Callable[[Any], int | None], typed: dict[str, dict[str, Any]])
     own, options = typed["own"], OPTIONS[function]
     if own.get("quiet"):
         set_quiet(True)
-    tracker = Tracker()
+    tracker, code = Tracker(), EXIT_CRASH
     try:
+        if "log" in own:
+            start_log(own["log"], f"rerank {__version__}: {' '.join(sys.argv[1:])}")
         with (
             inputs_opened_once(),
-            showing() as tracker,
+            showing(own.get("progress")) as tracker,
             step(function.__name__.strip("_").replace("_", "-")),
             guarding(bool(own.pop("guard_cells", False))),
         ):
@@ -181,21 +180,24 @@ def run(function: Callable[[Any], int | None], typed: dict[str, dict[str, Any]])
                 from rerank.data.reading import Reading
 
                 vars(given)["reading"] = Reading(**typed["reading"])
-            code = function(given)
+            code = function(given) or 0
         sys.stdout.flush()
     except RerankError as error:
         known = dict.fromkeys(options.settings) | {**typed["typed"], **own}
         say(f"{error}{file_hint(function.__name__, known)}")
-        return EXIT_USAGE
+        code = EXIT_USAGE
     except OSError as error:  # files have errors of their own: this one is about standard output
-        return output_error(error)
+        code = output_error(error)
     except MemoryError as error:
         say(": ".join(filter(None, ("out of memory", str(error)))))
-        return EXIT_USAGE
+        code = EXIT_USAGE
     except KeyboardInterrupt as end:
         say(interruption(tracker, str(end)))
-        return EXIT_INTERRUPTED
-    return code or 0
+        code = EXIT_INTERRUPTED
+    finally:
+        if "log" in own:
+            end_log(code)
+    return code
 
 
 def output_error(error: OSError) -> int:

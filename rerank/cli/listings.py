@@ -65,18 +65,17 @@ def learners() -> Table:
         of = f"default scaling: {scaling}" if scaling else "needs no scaling"
         return f"{summary}{f' ({source})' if source else ''}; {of}"
 
-    rows = []
-    for names, kind, origin in _entries(LEARNERS):
-        scaling = "" if kind.scale_invariant else kind.default_scaling
-        rows.append((names, (kind.summary + origin, kind.source, scaling)))
+    rows = [
+        (names, (kind.summary + origin, kind.source, "" if kind.scale_invariant else kind.default_scaling))
+        for names, kind, origin in _entries(LEARNERS)
+    ]
     return _table([_named("learner"), Column("what", ("summary", "source", "scaling"), shown)], rows)
 
 
 def formats() -> Table:
     """Return name, suffixes and summary of each format."""
-    rows = []
-    for names, kind, origin in _entries(FORMATS):
-        rows.append((names, " ".join(kind.suffixes), kind.summary + origin))
+    found = _entries(FORMATS)
+    rows = [(names, " ".join(kind.suffixes), kind.summary + origin) for names, kind, origin in found]
     return _table([_named("format"), Column("suffixes", ("suffixes",)), Column("what", ("summary",))], rows)
 
 
@@ -94,8 +93,7 @@ def metrics() -> Table:
     for (name, aliases), kind, origin in _entries(FAMILIES):
         better = "lower" if kind.better < 0 else "higher"
         rows.append((name, (kind.summary + origin, better, aliases, kind.meaning, kind.source)))
-    for name, one in SETS.items():
-        rows.append((name, (one.summary, SET, "", ", ".join(one.metrics), one.source)))
+    rows += [(name, (one.summary, SET, "", ", ".join(one.metrics), one.source)) for name, one in SETS.items()]
     what = Column("what", ("summary", "better", "aliases", "meaning", "source"), shown)
     return _table([Column("metric", ("name",)), what], rows)
 

@@ -5,26 +5,32 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from typing import IO, TYPE_CHECKING
 
 from rerank.core import progress
-from rerank.core.errors import DataNote, one_line
+from rerank.core.errors import ConfigError, DataNote, one_line, os_error
 
 if TYPE_CHECKING:
     from rerank.cli.progress import Screen
 
 _SHORT = 40  # characters of a path that is not cut
 _OF_A_KIND = 3  # notes that are printed
+_MINUTE = 60.0  # seconds between two lines of progress
+_PAUSE = 0.1  # and between two looks at the bars
+_TIME = "%Y-%m-%d %H:%M:%S"
 _PATH = re.compile(r"(?<![\w/.~-])[\w.~+@-]*/[^\s:;,'\"()]+")
 _NUMBER = re.compile(r"\d[\d.,e+-]*")
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 _screen: ContextVar[Screen | None] = ContextVar("screen", default=None)
+_log: ContextVar[IO[str] | None] = ContextVar("log", default=None)
 
 
 def set_quiet(value: bool) -> bool:
@@ -33,9 +39,40 @@ def set_quiet(value: bool) -> bool:
     return value
 
 
-def say(text: str) -> None:
-    """Print one line on standard error; it is dropped if nothing can be written there."""
-    screen = _screen.get()
+def start_log(path: str, command: str) -> None:
+    """Append what is printed on standard error to a file from now on, with the time.
+
+    Raises ConfigError if the file is something else than such a log, and RerankError if it cannot be written.
+    """
+    try:
+        log = open(path, "a+", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115  (to the end)
+    except OSError as error:
+        raise os_error(path, error) from None
+    log.seek(0)
+    first = log.read(20)
+    if first and not re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", first):
+        log.close()
+        raise ConfigError(f"--log: {path} holds something else than messages of rerank")
+    _log.set(log)
+    say(command, shown=False)
+
+
+def end_log(code: int) -> None:
+    """Close the log."""
+    say(f"exit code {code}", shown=False)
+    log = _log.get()
+    _log.set(None)
+    if log is not None:
+        log.close()
+
+
+def say(text: str, *, shown: bool = True) -> None:
+    """Print one line on standard error, if it is ``shown``, and in the log; it is dropped if that fails."""
+    log, screen = _log.get(), _screen.get()
+    if log is not None:
+        print(time.strftime(_TIME), one_line(text), file=log, flush=True)
+    if not shown:
+        return
     if screen is not None:
         screen.clear()
     try:
@@ -46,45 +83,51 @@ def say(text: str) -> None:
 
 def inform(text: str) -> None:
     """Print one line about what was done, unless only errors are wanted."""
-    if not _quiet.get():
-        say(text)
+    say(text, shown=not _quiet.get())
 
 
 @contextmanager
-def showing() -> Iterator[progress.Tracker]:
-    """Print notes within the block, and on a terminal the progress of work; then --quiet ends.
+def showing(how: str | None = None) -> Iterator[progress.Tracker]:
+    """Print notes within the block, and the progress of work; then --quiet ends.
 
-    Yields what knows how far the work has come.
+    Progress is shown by bars on a terminal, else, or if ``how`` is "lines", by a line every minute, which the
+    log has too; "none" shows nothing. Yields what knows how far the work has come.
     """
-    notes = _Notes()
+    notes, ended, screen = _Notes(), threading.Event(), None
+    tracker = progress.Tracker()
+    if how in (None, "auto") and on_terminal():
+        from rerank.cli.progress import Screen
+
+        tracker = screen = Screen(sys.stderr)
+    before = _screen.set(screen)
+    lines = how != "none" and screen is None and not _quiet.get()
+    threading.Thread(target=copy_context().run, args=(_follow, tracker, ended, lines), daemon=True).start()
     try:
-        with warnings.catch_warnings(), _progress() as tracker:
+        with warnings.catch_warnings(), progress.shown_on(tracker):
             warnings.simplefilter("always", DataNote)
             warnings.showwarning = notes.show  # type: ignore[assignment]  # file and line have other names
             yield tracker
             notes.end()
     finally:
+        ended.set()
+        if screen is not None:
+            screen.close()
+        _screen.reset(before)
         _quiet.set(False)
 
 
-@contextmanager
-def _progress() -> Iterator[progress.Tracker]:
-    """Follow the steps of the block, and show them on a terminal."""
-    if not on_terminal():
-        tracker = progress.Tracker()
-        with progress.shown_on(tracker):
-            yield tracker
-        return
-    from rerank.cli.progress import Screen
+def _follow(tracker: progress.Tracker, ended: threading.Event, shown: bool) -> None:
+    """Show how far the work has come: bars ten times a second, or a line every minute."""
+    screen, said = _screen.get(), time.monotonic()
+    while not ended.wait(_MINUTE if screen is None else _PAUSE):
+        from rerank.cli.progress import line
 
-    screen = Screen(sys.stderr)
-    before = _screen.set(screen)
-    try:
-        with progress.shown_on(screen):
-            yield screen
-    finally:
-        screen.close()
-        _screen.reset(before)
+        if screen is not None:
+            with suppress(OSError, ValueError):  # the terminal is gone
+                screen.tick()
+        if time.monotonic() - said >= _MINUTE and (text := line(tracker.steps[:])):
+            said = time.monotonic()
+            say(text, shown=shown)
 
 
 def interruption(tracker: progress.Tracker, kept: str) -> str:
@@ -119,29 +162,24 @@ class _Notes:
     ) -> None:
         """Print a warning, in place of ``warnings.showwarning``."""
         if not issubclass(category, DataNote):
-            say(f"{category.__name__}: {message} ({file}:{line})")
+            say(f"{category.__name__}: {' '.join(str(message).split())} ({file}:{line})")
             return
         text = self._names.shortened(str(message))
-        if text in self._said or _quiet.get():
+        if text in self._said:
             return
         self._said.add(text)
-        kind = _kind(text)
+        name, colon, rest = text.partition(": ")
+        kind = _NUMBER.sub("#", rest if colon and " " not in name else text)  # of any file and numbers
         self._kinds[kind] += 1
         self._examples.setdefault(kind, text)
         if self._kinds[kind] <= _OF_A_KIND:
-            say(f"note: {text}")
+            inform(f"note: {text}")
 
     def end(self) -> None:
         """Print how many notes were left out."""
         for kind, n in self._kinds.items():
             if n > _OF_A_KIND:
-                say(f"note: and {n - _OF_A_KIND} more like '{self._examples[kind]}'")
-
-
-def _kind(text: str) -> str:
-    """What notes have in common that differ in the file and in numbers only."""
-    name, colon, rest = text.partition(": ")
-    return _NUMBER.sub("#", rest if colon and " " not in name else text)
+                inform(f"note: and {n - _OF_A_KIND} more like '{self._examples[kind]}'")
 
 
 class _Names:

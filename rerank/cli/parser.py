@@ -206,7 +206,8 @@ class Command(TyperCommand):
             record = param.get_help_record(ctx)
             if record is not None:
                 name = record[0].partition(" <")[0]  # arguments have their type in brackets
-                sections[group_of(param)].append((_place_of(param.opts), (name, record[1])))
+                place = next((NEEDED.index(flag) for flag in param.opts if flag in NEEDED), len(NEEDED))
+                sections[group_of(param)].append((place, (name, record[1])))
         for heading, rows in sections.items():
             if rows:
                 with formatter.section(heading):
@@ -230,11 +231,6 @@ def group_of(param: Any) -> str:
         return frame.RUNNING
     declared = getattr(param, "rich_help_panel", None)
     return declared if declared and declared in frame.ORDER else "Options"
-
-
-def _place_of(flags: list[str]) -> int:
-    """The place of an option among those that are needed first."""
-    return next((NEEDED.index(flag) for flag in flags if flag in NEEDED), len(NEEDED))
 
 
 class Group(TyperGroup):

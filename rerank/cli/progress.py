@@ -14,13 +14,12 @@ from rerank.core.progress import Step, Tracker
 _FIRST = 0.2  # seconds after which the first line appears
 _NEXT = 0.5  # seconds of a later step without a bar, before its line takes the place of another
 _BAR = 2.0  # seconds of a step before it has a bar
-_PAUSE = 0.1  # seconds between two looks
 _WIDTH = 24
 _NAME = 44  # characters of a step's name
 
 
 class Screen(Tracker):
-    """Shows steps on a terminal until ``close``; nothing of it stays there.
+    """Shows steps on a terminal whenever ``tick`` is called, until ``close``; nothing of it stays there.
 
     Parameters
     ----------
@@ -28,22 +27,17 @@ class Screen(Tracker):
         The terminal.
     clock
         Returns seconds.
-    threaded
-        Whether a thread looks at the steps; otherwise ``tick`` is to be called.
     """
 
-    def __init__(
-        self, stream: IO[str], clock: Callable[[], float] = time.monotonic, *, threaded: bool = True
-    ) -> None:
+    def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._stream = stream
         self._clock = clock
-        self._threaded = threaded
         self._begun: float | None = None
         self._lock = threading.RLock()
         self._live: Any = None
         self._line = ""
-        self._closed = threading.Event()
+        self._closed = False
 
     def begin(self, step: Step) -> None:
         """Add a step; it is shown once it has taken long enough."""
@@ -51,8 +45,6 @@ class Screen(Tracker):
         with self._lock:
             if self._begun is None:
                 self._begun = step.begun
-                if self._threaded:
-                    threading.Thread(target=self._watch, daemon=True).start()
             super().begin(step)
 
     def end(self, step: Step) -> None:
@@ -71,20 +63,13 @@ class Screen(Tracker):
 
     def close(self) -> None:
         """Remove what is shown, for good."""
-        self._closed.set()
+        self._closed = True
         self.clear()
-
-    def _watch(self) -> None:
-        while not self._closed.wait(_PAUSE):
-            try:
-                self.tick()
-            except (OSError, ValueError):  # the terminal is gone
-                return
 
     def tick(self) -> None:
         """Show the steps as they are now."""
         with self._lock:
-            if self._closed.is_set() or not self.steps:
+            if self._closed or not self.steps:
                 return
             now = self._clock()
             last = self.steps[-1]
@@ -153,11 +138,24 @@ def left(step: Step, now: float) -> str:
     if step.total is None or step.done <= 0:
         return ""
     seconds = (now - step.begun) * max(step.total - step.done, 0.0) / step.done
+    return f"{_clock(seconds)} left" if seconds < 360_000 else "days left"
+
+
+def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} left" if hours < 100 else "days left"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
 def running(step: Step) -> str:
     """Return the running value of a step, "" if it has none."""
     return "" if step.value is None else f"{step.value[0]} {step.value[1]:.4f}"
+
+
+def line(steps: list[Step]) -> str:
+    """Return how far work has come in one line, "" if nothing is being done."""
+    now, parts = time.monotonic(), []
+    for step in steps:
+        facts = filter(None, (counted(step.done, step.total, step.unit), left(step, now), running(step)))
+        if step.unit or step is steps[-1]:
+            parts.append(": ".join(filter(None, (step.what, ", ".join(facts)))))
+    return f"after {_clock(now - steps[0].begun)}: {'; '.join(parts)}" if steps else ""

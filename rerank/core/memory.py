@@ -26,7 +26,7 @@ _PROC = Path("/proc")
 _GROUPS = Path("/sys/fs/cgroup")
 
 
-def require(n_bytes: int, what: str, help: str = "") -> None:
+def require(n_bytes: int, what: str, help: str = "fewer lists or features need less") -> None:
     """Raise an error in one line if an array would not fit into the memory that is left.
 
     Parameters
@@ -51,8 +51,8 @@ def require(n_bytes: int, what: str, help: str = "") -> None:
         return
     left = available()
     if n_bytes > left:
-        advice = f"; {help}" if help else ""
-        raise RerankError(f"needs {size(n_bytes)} for {what}; {size(left)} are available{advice}")
+        limit = f" ({VARIABLE}={os.environ[VARIABLE]})" if size_given(VARIABLE) else ""
+        raise RerankError(f"needs {size(n_bytes)} for {what}; {size(left)} are available{limit}; {help}")
 
 
 def available() -> int:
@@ -127,10 +127,8 @@ def _limited_groups(proc: Path, root: Path) -> tuple[tuple[Path, str, str, str],
         if controllers == "":
             top, names = root, ("memory.max", "memory.current", "inactive_file")
         elif "memory" in controllers.split(","):
-            top, names = (
-                root / "memory",
-                ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-            )
+            top = root / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
         else:
             continue
         parts = [part for part in path.split("/") if part not in ("", "..")]

@@ -12,6 +12,7 @@ display are not shown: several tasks at once are one step, which counts them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -47,7 +48,7 @@ class Step:
         self.unit = unit
         self.done = 0.0
         self.value: Value | None = None
-        self.begun = 0.0  # set by the display
+        self.begun = time.monotonic()
 
     def __call__(self, done: float = 1, value: Value | None = None) -> None:
         """Report that so much more is done, and the running value."""

@@ -157,7 +157,7 @@ class Declared:
         for name, field in self._fields.items():
             key = name if name in given else field.key
             if key in given:
-                values[name], wrong = field.read(prefix + key, given[key], strict)
+                values[name], wrong = field.read(prefix + (field.key or key), given[key], strict)
                 faults += wrong
             elif field.required:
                 faults.append(f"{prefix}{field.key or name} is missing")

@@ -10,7 +10,7 @@ from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features
+from rerank.data.matrix import Dense
 
 # Residuals relative to the root mean square of a column's deviations from its means of lists. Scores that
 # were printed with few digits still pass.
@@ -54,7 +54,10 @@ def base_column(lists: CandidateLists) -> BaseColumn | None:
         return None
     items, offsets = _sample(base, lists.offsets, np.flatnonzero(spread))
     sample = lists.features.take(items)
-    for j in _mostly_stored(sample).tolist():
+    # A value that is not stored is 0, which about one of a list's items can have.
+    n, d = sample.n_items, sample.n_features
+    stored = n if isinstance(sample, Dense) else np.bincount(sample.compressed().indices, minlength=d)
+    for j in np.flatnonzero(np.broadcast_to(2 * stored >= n, d)).tolist():
         if _factor(base[items], sample.column(j), offsets) is not None:
             factor = _factor(base, lists.features.column(j), lists.offsets)
             if factor is not None:
@@ -86,17 +89,6 @@ def _sample(base: Floats, offsets: Index, lists: Index) -> tuple[Index, Index]:
         some = first[np.unique(np.linspace(0, len(first) - 1, _SAMPLE_ITEMS).astype(np.int64))]
         items.append(offsets[i] + np.sort(some))
     return np.concatenate(items).astype(np.int64), offsets_of([len(some) for some in items])
-
-
-def _mostly_stored(sample: Features) -> Index:
-    """The columns that may be the base score in a sample of lists of two items or more that differ by it.
-
-    A value that is not stored is 0, which about one of a list's items can have.
-    """
-    if isinstance(sample, Dense):
-        return np.arange(sample.n_features, dtype=np.int64)
-    stored = np.bincount(sample.compressed().indices, minlength=sample.n_features)
-    return np.flatnonzero(2 * stored >= sample.n_items).astype(np.int64)
 
 
 def _factor(base: Floats, column: Floats, offsets: Index) -> float | None:

@@ -5,6 +5,7 @@ CandidateLists describe themselves by these functions, which therefore cannot im
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, chain_codes
 from rerank.data.matrix import Dense
 
+_LOG_PROBABILITY = re.compile(r"(?<![A-Za-z])log_?p(rob)?", re.IGNORECASE)
+_ABOVE_ZERO = 1e-3  # more than rounding
 _MOST_NAMES = 6
 _MOST_CLASSES = 10
 _LONGEST_NAME = 40
@@ -84,7 +87,13 @@ def describe(lists: Any) -> Contents:
     facts += [(f"{name} trees", _trees(trees)) for name, trees in lists.structures.items()]
     if lists.base_scores is not None:
         facts.append(("scores", _scores(lists.base_scores)))
-    found = [_scattered(lists), *_odd_texts(lists)]
+    grouped = "the lines of some lists are not contiguous; they were grouped, scores keep their order"
+    found = [None if lists.rows is None else grouped, *_odd_texts(lists)]
+    for name in filter(_LOG_PROBABILITY.search, lists.feature_names or ()):
+        above = int(np.count_nonzero(lists.features.column(lists.column_of(name)) > _ABOVE_ZERO))
+        if above and "neg" not in name.lower():
+            what = f"{above} of {lists.n_items} values of {cut(name, _LONGEST_NAME)!r}"
+            found.append(f"{what} are positive; if smaller is better, negate the column")
     if not of_classes:  # lists of examples are of one item
         found[1:1] = [*_judgements(lists), _constant(lists), _twins(lists)]
     copies = [f"feature {name!r} is the label, perhaps scaled" for name in label_copies(lists)]
@@ -178,12 +187,6 @@ def _odd_texts(lists: Any) -> list[str | None]:
         f"{count(empty, 'empty text')}" if empty else None,
         f"{count(doubled, 'duplicate text')} within a list (--distinct drops them)" if doubled else None,
     ]
-
-
-def _scattered(lists: Any) -> str | None:
-    if lists.rows is None:
-        return None
-    return "the lines of some lists are not contiguous; they were grouped, scores keep the order of the lines"
 
 
 def _scores(scores: Floats) -> str:

@@ -146,7 +146,9 @@ def _groups(lists: CandidateLists | int, key: Key | None) -> tuple[int, Index]:
 def _deal(groups: Index, shares: Sequence[float], seed: int) -> Index:
     """The part of each list, int64 (n_lists); ``shares`` are the wanted sizes, which sum to n_lists."""
     sizes = np.bincount(groups)
-    order = _shuffled(len(sizes), seed)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed {seed!r}: expected a whole number from 0")
+    order = np.argsort(np.random.PCG64(int(seed)).random_raw(len(sizes)), kind="stable")
     if sizes.max() == 1:
         # Cut the shuffled lists at the rounded sums of the shares: exact up to one list.
         cuts = np.floor(np.cumsum(shares)[:-1] + 0.5).astype(np.int64)
@@ -160,10 +162,3 @@ def _deal(groups: Index, shares: Sequence[float], seed: int) -> Index:
         part_of_group[group] = part
         lacking[part] -= sizes[group]
     return part_of_group[groups]
-
-
-def _shuffled(n: int, seed: int) -> Index:
-    """The numbers 0..n-1 in an order drawn from the seed."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError(f"seed {seed!r}: expected a whole number from 0")
-    return np.argsort(np.random.PCG64(int(seed)).random_raw(n), kind="stable").astype(np.int64)

@@ -129,7 +129,10 @@ class Scaling:
             for rows in row_blocks(values):
                 for j in range(self.n_features):
                     part = slice(bounds[j], bounds[j + 1])
-                    new[rows, j] = _levels_of(values[rows, j], knots[part], levels[part])
+                    column = values[rows, j].astype(np.float64)  # NaN stays
+                    flat = np.where(np.isnan(column), np.nan, 0.0)
+                    ranks = np.interp(column, knots[part], levels[part], left=0.0, right=1.0)
+                    new[rows, j] = flat if np.isnan(knots[part][0]) else ranks
         elif self.name in _ARRAYS:
             divisor = self.values["divisor"][columns]
             shift = self.values["shift"] if self.shifts else divisor  # not read without shifts
@@ -309,14 +312,6 @@ def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
         "knots": np.concatenate([*knots, empty]),
         "levels": np.concatenate([*levels, empty]),
     }
-
-
-def _levels_of(column: AnyArray, knots: Floats, levels: Floats) -> Floats:
-    """Ranks of the values of one column (n_items); NaN stays NaN."""
-    values = column.astype(np.float64)
-    if np.isnan(knots[0]):
-        return np.where(np.isnan(values), np.nan, 0.0)
-    return np.interp(values, knots, levels, left=0.0, right=1.0)
 
 
 def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:

@@ -120,9 +120,10 @@ class Overview:
         lines = drawn(lined_up(("", "cells", "missing", "fits each", "s each"), rows))
         lines += [f"training lists: {self._sizes()}"]
         what = f"{count(missing, 'cell')} to do, {count(fits, 'fit')}"
-        unknown = len(costs) - len(known)
-        more = f" (times of {count(unknown, 'row')} are unknown)" if unknown else ""
-        return [*lines, f"{self.folder.path}: {what}, at least {seconds:.1f} s{more}"]
+        unknown = count(len(costs) - len(known), "row")
+        took = f"about {seconds:.1f} s" if len(known) == len(costs) else f"no times of {unknown} yet"
+        took = f"{seconds:.1f} s and {took}" if seconds and len(known) < len(costs) else took
+        return [*lines, f"{self.folder.path}: {what}, {took}"]
 
     def _by_row(self) -> dict[str, list[Cell]]:
         found: dict[str, list[Cell]] = {}

@@ -171,14 +171,11 @@ def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
     checks = [
         (folder.file(DATA, name), f"{plan.config.path}: test lists of fold {fold}", plan.config.metrics)
         for fold, name in tests.items()
-        if name not in made and not _is_judged(folder, fold)
+        if name not in made
+        # Records are read until a cell has the value of every metric.
+        and not any(_is_there(folder, cell, models=False) for cell in folder.cells if cell.fold == fold)
     ]
     parallel.each(check_judged, checks, step=("checking folds", "fold"))
-
-
-def _is_judged(folder: RunFolder, fold: str) -> bool:
-    """Whether a cell of a fold has the value of every metric; records are read until one has."""
-    return any(_is_there(folder, cell, models=False) for cell in folder.cells if cell.fold == fold)
 
 
 def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summary: RunSummary) -> None:

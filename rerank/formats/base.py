@@ -255,6 +255,8 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     for name, kind in _of_others():
         if suffix in kind.suffixes or kind.recognises(content):
             return name, "content"
+    if not content:
+        raise FormatError(shown(path), None, "nothing in it", "lists")
     known = ", ".join(name for name in names if FORMATS.fact(name, "refines") is None)
     raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {known})")
 

@@ -1,4 +1,4 @@
-"""Mistakes that a file shows once it is read: near ids, impossible values, misplaced references."""
+"""Mistakes that a file shows once it is read: near ids, odd names of classes, misplaced references."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from rerank.formats.common import contains, note, quoted
 
 _SAMPLE = 100  # lists whose texts are compared with references
 _LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
-_LOG_PROBABILITY = re.compile(r"(?<![A-Za-z])log_?p(rob)?", re.IGNORECASE)
 _ODD_ID = re.compile(rb"[\s\x00-\x1f]|\.0|\xef\xbb\xbf")
-_ABOVE_ZERO = 1e-3  # more than rounding
 
 
 def note_oddities(lists: CandidateLists) -> None:
@@ -25,12 +23,6 @@ def note_oddities(lists: CandidateLists) -> None:
         _note_class_names(lists.classes, lists.source)
     if lists.list_ids is not None:
         _note_near_ids(lists.list_ids, lists.source)
-    for name in lists.feature_names or ():
-        if _LOG_PROBABILITY.search(name) and "neg" not in name.lower():
-            above = int(np.count_nonzero(lists.features.column(lists.column_of(name)) > _ABOVE_ZERO))
-            if above:
-                what = f"{above} of {lists.n_items} values of {quoted(name)}"
-                note(f"{lists.source}: {what} are positive; if smaller is better, negate the column")
     if lists.references:
         _note_references(lists)
 

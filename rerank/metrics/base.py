@@ -185,7 +185,7 @@ class Metric(Measure):
         Raises ConfigError if a word of the signature is not true of the judge.
         """
         judging = preparation.judging
-        if self.policies:
+        if self.stated and self.policies:
             judging = Judging(**{**judging.get_params(), **self.policies})
             preparation = Preparation(preparation.lists, judging, (self,))
         judge = self.prepare_in(preparation)
@@ -239,15 +239,14 @@ class Preparation:
 
     def shared(self, make: Callable[[Preparation], T]) -> T:
         """Return ``make(self)``, which is called once for each ``make``."""
-        return self._once(make, self)
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
 
     def of_lists(self, make: Callable[[CandidateLists], T]) -> T:
         """Return ``make(self.lists)``, which is called once for each ``make``."""
-        return self._once(make, self.lists)
-
-    def _once(self, make: Callable[[Any], T], given: Any) -> T:
         if make not in self._made:
-            self._made[make] = make(given)
+            self._made[make] = make(self.lists)
         return cast(T, self._made[make])
 
 

@@ -103,7 +103,7 @@ def test_a_warning_of_python_is_one_line(rerank, work, monkeypatch):
 
     monkeypatch.setattr("rerank.models.predict.predict", warn)
     lines = rerank("predict", "m", "train.letor", code=2).err.splitlines()
-    assert lines[0].startswith("rerank: RuntimeWarning: overflow\\nin x (")
+    assert lines[0].startswith("rerank: RuntimeWarning: overflow in x (")
     assert lines[1:] == ["rerank: end"]
 
 

@@ -61,5 +61,5 @@ def test_eval_as_csv_has_the_numbers_of_json(rerank, files):
 
 def test_an_unknown_form_is_refused_before_anything_is_read(rerank, files):
     found = rerank("eval", "none.letor", "--as", "tex", code=2)
-    assert "unknown form 'tex'; did you mean 'text'?" in found.err
+    assert "as: found 'tex', expected 'text', 'json', 'csv', 'markdown' or 'latex'" in found.err
     assert found.err.count("\n") == 1

@@ -41,7 +41,7 @@ def test_a_format_is_found_on_standard_input(monkeypatch: pytest.MonkeyPatch) ->
     assert lists.n_items == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"hello world\n", b'[{"a": 1}]\n', b"1\t2\tx\n"])
+@pytest.mark.parametrize("content", [b"hello world\n", b'[{"a": 1}]\n', b"1\t2\tx\n"])
 def test_unknown_content_names_the_formats(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "what"
     path.write_bytes(content)
@@ -49,6 +49,13 @@ def test_unknown_content_names_the_formats(tmp_path: Path, content: bytes) -> No
         load(path)
     names = ", ".join(name for name in FORMATS.names() if FORMATS.get(name).refines is None)
     assert str(caught.value) == f"{path}: unknown format; name it by --format (known: {names})"
+
+
+def test_an_empty_file_is_not_of_an_unknown_format(tmp_path: Path) -> None:
+    path = tmp_path / "what"
+    path.write_bytes(b"")
+    with pytest.raises(FormatError, match=f"^{path}: found nothing in it, expected lists$"):
+        load(path)
 
 
 def test_mistakes_of_the_caller_are_one_line(tmp_path: Path) -> None:

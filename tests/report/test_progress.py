@@ -45,7 +45,7 @@ def terminal(monkeypatch):
                 seen += os.read(ours, 1 << 16)
             return seen[:-1].decode()
 
-        yield Screen(stream, clock, threaded=False), clock, drawn
+        yield Screen(stream, clock), clock, drawn
     os.close(ours)
 
 
@@ -116,6 +116,7 @@ def test_what_is_counted(done, total, unit, expected):
 
 def test_time_left_and_running_value():
     step = progress.Step("training", 4, "round")
+    step.begun = 0.0
     assert (left(step, 5.0), running(step)) == ("", "")
     step(1, ("dev AP", float("nan")))
     assert (left(step, 3600.0), running(step)) == ("3:00:00 left", "dev AP nan")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from rerank._version import __version__
-from rerank.cli.frame import EXIT_CRASH, EXIT_NO, EXIT_USAGE, RUNNING, Printed, Verb, debug, verb, write
+from rerank.cli.frame import EXIT_CRASH, EXIT_NO, EXIT_USAGE, RUNNING, Output, Verb, debug, verb, write
 from rerank.cli.messages import say
 from rerank.core.errors import RerankError, visible
 from rerank.core.settings import setting
@@ -25,7 +25,7 @@ _VARIABLE = re.compile("RERANK_.*|.*_NUM_THREADS|NO_COLOR|TERM|CI")
 Fact = tuple[str, str, bool]  # a subject, what was found, and whether that is as it should be
 
 
-class Doctor(Printed, Verb):
+class Doctor(Output, Verb):
     """Options of ``rerank doctor``."""
 
     cluster: str | None = setting(
@@ -54,7 +54,7 @@ def doctor(given: Doctor) -> int:
         tuple(Row((what, text, "yes" if good else "no")) for what, text, good in found),
     )
     record = [{"what": what, "found": text, "ok": good} for what, text, good in found]
-    write(given.as_, lines, lambda: record, lambda: [table])
+    write(given.as_, lines, lambda: record, lambda: [table], out=given.out)
     return 0 if all(good for *_, good in found) else EXIT_NO
 
 

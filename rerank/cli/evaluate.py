@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from rerank.cli.frame import OUTPUTS, TESTS, Printed, Verb, verb, write
+from rerank.cli.frame import OUTPUTS, TESTS, Output, Verb, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.data.reading import Reading
@@ -23,7 +23,7 @@ def with_page(
     """Check outputs before long work, and place all or none; the block gets what writes the page."""
     from rerank.formats.sources import all_or_none, check_outputs, inputs_of
 
-    paths = {option: path for option, path in {**outputs, "--html": html}.items() if path is not None}
+    paths = {option: path for option, path in {**outputs, "--html": html}.items() if path not in (None, "-")}
     check_outputs(paths, inputs_of(data, reading, *systems))
     if html is None:
         yield lambda found, *sections: None
@@ -46,7 +46,7 @@ class Paged(Settings):
     )
 
 
-class Evaluate(Paged, Printed, Verb):
+class Evaluate(Paged, Output, Verb):
     """Options of ``rerank eval``."""
 
     reads: ClassVar = True
@@ -104,24 +104,19 @@ def evaluate(given: Evaluate) -> None:
             raise ConfigError(f"--curve-n: not used with {'--by-list' if given.by_list else '--replicas'}")
         judging["metrics"] = by_sizes(judging.get("metrics", ()), given.curve_n)
     names = [*(given.systems or []), *filter(None, [given.judging.get("baseline")])]
-    with with_page(given.html, given.data, given.reading, names, {"--per-list": given.per_list}) as show:
-        result = evaluate_files(
-            given.data,
-            given.systems or [],
-            per_list=given.per_list,
-            reading=given.reading,
-            replicas=given.replicas,
-            **judging,
-        )
+    files = {"--per-list": given.per_list, "--out": given.out}
+    with with_page(given.html, given.data, given.reading, names, files) as show:
+        others = given.others("data", "systems", "html", "by_list", "as_", "out", "curve_n")
+        result = evaluate_files(given.data, given.systems or [], **others, **judging)
         if given.curve_n is not None:
             curve = SampleCurve(result, given.judging["metrics"], given.curve_n)
         show(result, *([] if curve is None else [curve.section]))
     notes = [line for line in result.variance_lines() if line]
     if curve is not None:
-        write(given.as_, curve.lines, curve.as_json, curve.tables, notes=notes)
+        write(given.as_, curve.lines, curve.as_json, curve.tables, notes=notes, out=given.out)
         return
     if not given.by_list:
-        write(given.as_, result.print, result.as_json, result.tables, notes=notes)
+        write(given.as_, result.print, result.as_json, result.tables, notes=notes, out=given.out)
         return
     from rerank.core.tables.text import text_lines
 
@@ -139,10 +134,11 @@ def evaluate(given: Evaluate) -> None:
         lambda: [*result.tables(), table],
         data=lambda: by_list.table(totals=False),
         notes=notes,
+        out=given.out,
     )
 
 
-class Compare(Paged, Printed, Verb):
+class Compare(Paged, Output, Verb):
     """Options of ``rerank compare``."""
 
     reads: ClassVar = True
@@ -169,7 +165,7 @@ def compare(given: Compare) -> None:
     """
     from rerank.evaluation.evaluate import compare_files
 
-    with with_page(given.html, given.data, given.reading, given.systems, {}) as show:
+    with with_page(given.html, given.data, given.reading, given.systems, {"--out": given.out}) as show:
         found = compare_files(given.data, given.systems, reading=given.reading, **given.judging)
         show(found)
-    write(given.as_, found.print, found.as_json, found.tables)
+    write(given.as_, found.print, found.as_json, found.tables, out=given.out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rerank.cli.frame import EXIT_NO, OUTPUTS, RUNNING, TESTS, Verb, Workers, inform, verb
+from rerank.cli.frame import EXIT_NO, OUTPUTS, RUNNING, TESTS, Output, Verb, Workers, inform, verb
 from rerank.cli.messages import say
 from rerank.core.errors import ConfigError, printable
 from rerank.core.settings import setting
@@ -56,7 +56,7 @@ def run(given: Run) -> int:
     return EXIT_NO if summary.failed else 0
 
 
-class Report(Verb):
+class Report(Output, Verb):
     """Options of ``rerank report``."""
 
     judges: ClassVar = ("missing_lists",)
@@ -68,10 +68,6 @@ class Report(Verb):
         metavar="DIR",
     )
     all_pairs: bool = setting(False, "test every two rows", group=TESTS)
-    form: str = setting(
-        "text", "format of the report", flags=("--as",), metavar="text|json|csv|markdown|latex"
-    )
-    out: str = setting("-", "file to write", flags=("--out", "-o"), metavar="FILE")
     per_list: str | None = setting(None, "write the values of each list (TSV)", metavar="FILE", group=OUTPUTS)
     html: str | None = setting(
         None, "write a page with tables, figures and lists as well", metavar="PAGE", group=OUTPUTS
@@ -95,4 +91,4 @@ def report(given: Report) -> None:
     """
     from rerank.experiments.reporting import report_files
 
-    report_files(given.folders, given.form, **given.others("folders", "form"), **given.judging)
+    report_files(given.folders, given.as_, **given.others("folders", "as_"), **given.judging)

@@ -77,12 +77,7 @@ def parse(given: Parse) -> None:
         [given.train, *(given.apply or [])],
         given.out,
         settings={"cutoff": given.cutoff, "values": given.values, **words},
-        heads=given.heads,
-        keep_trees=given.keep_trees,
-        alone=given.alone,
-        jobs=given.jobs,
-        cluster=given.cluster,
-        reading=given.reading,
+        **given.others("train", "apply", "out", "cutoff", "values", *typed),
     )
     print("\n".join(type_lines(made.chosen)))
     for one in made.stores:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from contextvars import ContextVar
+from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from rerank._version import __version__
@@ -82,6 +84,19 @@ class Printed(Settings):
         "form of the output: for people, for programs (json, csv), for papers (markdown, latex)",
         key="as",
     )
+
+
+class Output(Printed):
+    """What is printed goes to standard output or a file."""
+
+    out: str = setting("-", "file to write; - is standard output", flags=("--out", "-o"), metavar="FILE")
+
+    def check_out(self, *inputs: str) -> None:
+        """Check the file before long work: it is none of the inputs, or of those of reading."""
+        from rerank.formats.sources import check_outputs
+
+        read = [*inputs, *(vars(self)["reading"].files() if "reading" in vars(self) else ())]
+        check_outputs({} if self.out in ("-", None) else {"--out": self.out}, read)
 
 
 class Jobs(Settings):
@@ -232,6 +247,7 @@ def write(
     *,
     data: Callable[[], Table] | None = None,
     notes: Sequence[str] = (),
+    out: str = "-",
 ) -> None:
     """Print a result in a form.
 
@@ -248,12 +264,19 @@ def write(
         Returns the table for CSV, by default the first of ``tables``.
     notes : sequence of str
         On all tables.
+    out : str
+        The file; "-" = standard output.
     """
-    if form == "text":
-        lines = text()
-        sys.stdout.writelines(f"{visible(line)}\n" for line in lines or ())
+    if form == "text" and out == "-":
+        sys.stdout.writelines(f"{visible(line)}\n" for line in text() or ())
         return
     from rerank.core.files.write import write_lines
+
+    if form == "text":
+        with redirect_stdout(StringIO()) as printed:
+            lines = [f"{visible(line)}\n" for line in text() or ()]
+        write_lines(out, [(printed.getvalue() + "".join(lines)).removesuffix("\n")])
+        return
     from rerank.core.tables.data import to_json
     from rerank.core.tables.display import tables_text
 
@@ -262,4 +285,4 @@ def write(
     else:
         parts = [data()] if form == "csv" and data is not None else tables()
         content = tables_text(parts, form, notes)
-    write_lines("-", [content.removesuffix("\n")])
+    write_lines(out, [content.removesuffix("\n")])

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from rerank.cli.frame import Printed, Verb, verb, write
+from rerank.cli.frame import Output, Verb, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import setting
@@ -74,7 +74,7 @@ def help_(given: Help) -> None:
         print(page, end="")
 
 
-class List(Printed, Verb):
+class List(Output, Verb):
     """Options of ``rerank list``."""
 
     kind: str = setting(..., "kind of component to list", argument=True, metavar="|".join(KINDS))
@@ -102,4 +102,4 @@ def list_(given: List) -> None:
         lines, table = listings.details(given.kind, given.name)
     else:
         raise ConfigError(f"'rerank list {given.kind}' takes no name")
-    write(given.as_, lambda: lines, lambda: list(table.records()), lambda: [table])
+    write(given.as_, lambda: lines, lambda: list(table.records()), lambda: [table], out=given.out)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from rerank.cli.frame import TESTS, Printed, Verb, VerbGroup, Workers, verb, write
+from rerank.cli.frame import TESTS, Output, Verb, VerbGroup, Workers, verb, write
 from rerank.cli.train import Configured
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.training.options import TrainOptions
 
 
-class Ranked(Printed, Verb):
+class Ranked(Output, Verb):
     """A table of features, the most important ones first."""
 
     top: int = setting(50, "rows of the table", flags=("--top", "-n"), metavar="N", ge=1)
-    out: str | None = setting(
+    out: str | None = setting(  # type: ignore[assignment]  # it may be left out
         None, "write all rows as well, in the order of features (TSV)", flags=("--out", "-o"), metavar="FILE"
     )
-
-    def check_out(self, inputs: Iterable[str]) -> None:
-        """Check the file to write before long work."""
-        from rerank.formats.sources import check_outputs
-
-        check_outputs({} if self.out is None else {"--out": self.out}, inputs)
 
     def show(self, found: Any) -> None:
         """Print what was found, and write all of its rows if asked to."""
@@ -61,10 +54,9 @@ def weights(given: Weights) -> None:
     \b
     rerank importance weights model dev.txt
     """
-    from rerank.formats.sources import inputs_of
     from rerank.models.importance import standardised_weights
 
-    given.check_out(inputs_of(given.data, given.reading, given.model))
+    given.check_out(given.data, given.model)
     found = standardised_weights(given.model, given.data, reading=given.reading)
     given.show(found)
 
@@ -90,12 +82,11 @@ def permute(given: Permute) -> None:
     rerank importance permute model test.txt --metric AP
     rerank importance permute model test.store --metric PARSEVAL --group 'Rule*' --group 'Heads*'
     """
-    from rerank.formats.sources import inputs_of
     from rerank.models.importance import permutation_importance
 
     if given.metric is None:
         raise ConfigError("no metric: give one (--metric)")
-    given.check_out(inputs_of(given.data, given.reading, given.model))
+    given.check_out(given.data, given.model)
     found = permutation_importance(
         given.model,
         given.data,
@@ -133,8 +124,7 @@ def ablate(given: Ablate) -> None:
         given.set_ or [],
         given.typed if given.learner is None else {**given.typed, "learner.name": given.learner},
     )
-    inputs = [*trained.files(), *(given.test_refs or []), *([] if given.test is None else [given.test])]
-    given.check_out(inputs)
+    given.check_out(*trained.files(), *(given.test_refs or []), *([] if given.test is None else [given.test]))
     found = ablation(
         None,
         trained,

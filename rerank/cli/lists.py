@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import ClassVar
 
-from rerank.cli.frame import EXIT_NO, OUTPUTS, Jobs, Printed, Verb, Writes, inform, verb, write
+from rerank.cli.frame import EXIT_NO, OUTPUTS, Jobs, Output, Verb, Writes, inform, verb, write
 from rerank.core.errors import ConfigError, FormatError
 from rerank.core.settings import setting
 
 
-class Validate(Printed, Verb):
+class Validate(Output, Verb):
     """Options of ``rerank validate``."""
 
     reads: ClassVar = True
@@ -28,16 +28,17 @@ def validate(given: Validate) -> int:
     from rerank.data.describe import Contents
     from rerank.formats.sources import validate as validate_data
 
+    given.check_out(given.data)
     try:
         contents = validate_data(given.data, reading=given.reading)
         lines = contents.lines()
     except FormatError as error:
         contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
-    write(given.as_, lambda: lines, contents.as_json, contents.tables)
+    write(given.as_, lambda: lines, contents.as_json, contents.tables, out=given.out)
     return EXIT_NO if contents.faults else 0
 
 
-class Pairs(Printed, Verb):
+class Pairs(Output, Verb):
     """Options of ``rerank pairs``."""
 
     reads: ClassVar = True
@@ -65,8 +66,10 @@ def pairs(given: Pairs) -> None:
     """
     from rerank.models.pair_counts import count_pairs
 
+    given.check_out(given.data)
     schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
-    write(given.as_, schemes.lines, lambda: [scheme.row() for scheme in schemes], schemes.tables)
+    rows = [scheme.row() for scheme in schemes]
+    write(given.as_, schemes.lines, lambda: rows, schemes.tables, out=given.out)
 
 
 class Convert(Writes, Verb):

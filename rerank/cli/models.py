@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rerank.cli.frame import Printed, Verb, VerbGroup, inform, verb, write
+from rerank.cli.frame import Output, Verb, VerbGroup, inform, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.models.exchange.settings import ExportModel, ExportWeights, ImportModel, ImportWeights
 
 
-class Show(Printed, Verb):
+class Show(Output, Verb):
     """Options of ``rerank show``."""
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
@@ -48,6 +48,7 @@ def show(given: Show) -> None:
 
     if given.fragments == 0 and given.min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")
+    given.check_out(given.model)
     loaded = load_model(given.model)
     found = None
     if given.fragments or given.min_nodes or (given.fragments is None and has_fragments(loaded)):
@@ -59,6 +60,7 @@ def show(given: Show) -> None:
         lambda: models.model_record(loaded, given.top, found, shown),
         lambda: models.model_tables(loaded, given.top, found, shown),
         data=lambda: models.weight_table(loaded, given.top, shown),
+        out=given.out,
     )
 
 

@@ -233,3 +233,51 @@ def test_a_dangling_link_is_followed(rerank, files, suffix):
     rerank("convert", "test.letor", "--out", f"link{suffix}")
     assert (files / f"link{suffix}").is_symlink()
     assert (files / f"target{suffix}").exists()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "markdown", "latex"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "eval test.letor 1.scores -m AP --by-list",
+        "compare test.letor 1.scores 2.scores -m AP",
+        "validate test.letor",
+        "pairs test.letor",
+        "show m",
+        "list learners",
+        "list metrics nDCG",
+    ],
+)
+def test_out_has_what_is_printed(rerank, work, command, form):
+    for k in (1, 2):
+        (work / f"{k}.scores").write_text("".join(f"{(k * i) % 7}\n" for i in range(72)))
+    rerank("train", "--data", "train.letor", "--set", "epochs=1", "--out", "m")
+    words = (*command.split(), "--as", form)
+    printed = rerank(*words).out
+    assert rerank(*words, "--out", "o").out == ""
+    assert (work / "o").read_text() == printed
+    assert rerank(*words, "-o", "-").out == printed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "eval {} 1.scores -m AP",
+        "eval test.letor {} -m AP",
+        "compare test.letor {} 2.scores",
+        "validate {}",
+        "pairs {}",
+    ],
+)
+def test_what_is_printed_does_not_replace_an_input(rerank, work, command):
+    for k in (1, 2):
+        (work / f"{k}.scores").write_text("".join(f"{(k * i) % 7}\n" for i in range(72)))
+    name = "1.scores" if "test.letor {}" in command else "test.letor"
+    error = rerank(*command.format(name).split(), "--out", name, code=2).err
+    assert error == f"rerank: --out: {name} is one of the input files; write to another place\n"
+
+
+def test_outputs_of_eval_are_two_files(rerank, work):
+    (work / "s").write_text("1\n" * 72)
+    error = rerank("eval", "test.letor", "s", "-m", "AP", "--out", "o", "--per-list", "o", code=2).err
+    assert "o is the output of --" in error

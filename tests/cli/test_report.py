@@ -69,7 +69,7 @@ def test_options_choose_metrics_and_tests(runs, rerank):
         (("r", "--baseline", "rigde"), "did you mean 'ridge'"),
         (("r", "--baseline", "first-best"), "no order of their own"),
         (("r", "--baseline", "ridge", "--all-pairs"), "--all-pairs tests every two rows"),
-        (("r", "--as", "pdf"), "unknown form 'pdf'"),
+        (("r", "--as", "pdf"), "as: found 'pdf', expected 'text'"),
         (("r", "--as", "csv", "--choices"), "--choices: not part of csv"),
         (("r", "--out", "test.letor/x"), "test.letor"),
         (("r", "--out", "r/experiment.json"), "is one of the input files"),

@@ -95,7 +95,7 @@ class Output(Printed):
         """Check the file before long work: it is none of the inputs, or of those of reading."""
         from rerank.formats.sources import check_outputs
 
-        read = [*inputs, *(vars(self)["reading"].files() if "reading" in vars(self) else ())]
+        read = [*inputs, *(vars(self)["reading"].files() if getattr(self, "reads", False) else ())]
         check_outputs({} if self.out in ("-", None) else {"--out": self.out}, read)
 
 

@@ -21,6 +21,7 @@ class Show(Output, Verb):
         ge=0,
     )
     min_nodes: int | None = setting(None, "only fragments of K nodes or more", metavar="K", ge=1)
+    items: bool = setting(False, "list the coefficients of support items (models with kernels)")
     features: tuple[str, ...] = setting(
         (),
         "only weights of these features: names, numbers, ranges, globs, separated by commas; a "
@@ -50,16 +51,18 @@ def show(given: Show) -> None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")
     given.check_out(given.model)
     loaded = load_model(given.model)
+    people = given.as_ not in ("json", "csv")
+    top = 0 if loaded.weighs_items and people and given.top is None and not given.items else given.top
     found = None
     if given.fragments or given.min_nodes or (given.fragments is None and has_fragments(loaded)):
         found = model_fragments(loaded, given.fragments or DEFAULT, min_nodes=given.min_nodes or 1)
     shown = shown_weights(loaded, checked_patterns(given.features), given.unscaled, given.model)
     write(
         given.as_,
-        lambda: models.model_lines(loaded, given.top, found, shown),
-        lambda: models.model_record(loaded, given.top, found, shown),
-        lambda: models.model_tables(loaded, given.top, found, shown),
-        data=lambda: models.weight_table(loaded, given.top, shown),
+        lambda: models.model_lines(loaded, top, found, shown),
+        lambda: models.model_record(loaded, top, found, shown),
+        lambda: models.model_tables(loaded, top, found, shown),
+        data=lambda: models.weight_table(loaded, top, shown),
         out=given.out,
     )
 

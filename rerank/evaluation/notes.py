@@ -57,15 +57,13 @@ def note_systems(
 
     Metrics are named as typed.
     """
+    from rerank.data.describe import doubled_ids
     from rerank.metrics.base import parse_all
     from rerank.metrics.judges import ranked_last
     from rerank.metrics.selecting import SelectingMetric
 
-    if lists.item_ids is not None:
-        from rerank.data.describe import doubled_ids
-
-        for text in doubled_ids(lists):
-            note(f"{lists.source}: {text}")
+    for text in doubled_ids(lists):
+        note(f"{lists.source}: {text}")
     note_ndcg(lists, metrics)
     for name in metrics:
         reason = _nothing_reaches(lists, name)
@@ -76,16 +74,16 @@ def note_systems(
     rankings: dict[bytes, str] = {}
     for name, scores in systems.items():
         values = lists.from_input_order(ranked_last(np.asarray(scores, dtype=np.float64)))
-        if _constant(lists, values):
+        begin = lists.offsets[:-1]
+        same = np.array_equal(np.maximum.reduceat(values, begin), np.minimum.reduceat(values, begin))
+        if same and lists.n_items > lists.n_lists:
             note(f"{name}: no two items of a list have different scores; ties decide everything")
             continue
         if of_labels and (n := _tied_choices(lists, values)):
             of = f"{n} of {np.count_nonzero(lists.judged_lists())} lists"  # not n_judged: these may be a fold
             shared = f"items with different labels share the largest score in {of}"
             note(f"{name}: {shared}; the first in the input is chosen ('best' takes their mean)")
-        if len(systems) == 1:
-            continue
-        earlier = rankings.setdefault(_ranking(lists, values), name)
+        earlier = rankings.setdefault(_ranking(lists, values), name) if len(systems) > 1 else name
         if earlier != name:
             note(f"{name}: ranks every list as {earlier} does")
     if n_judged < _FEW_LISTS and systems:
@@ -96,11 +94,16 @@ def note_ndcg(lists: CandidateLists, metrics: Iterable[str]) -> None:
     """Report once which nDCG is meant by a name such as ndcg@10, if the labels tell its families apart.
 
     The name nDCG in this case, or a parameter dcg, states the choice. Labels of 0 and 1 give one value.
+    Report the maximum of ERR if it is not given.
     """
     from rerank.metrics.base import parse_all
 
     missed = () if lists.unretrieved is None else lists.unretrieved.values
     labels = np.concatenate([() if lists.labels is None else lists.labels, missed])
+    largest = labels[labels > 0].max(initial=0) or 1
+    for metric in parse_all(metrics).values():
+        if re.match("ERR(@|$)", name := metric.name):
+            note(f"{name}: max is the largest label, {largest:g}; gdeval.pl has 4: ERR(max=4){name[3:]}")
     if not np.any((labels > 0) & (labels != 1)):
         return
     for typed, metric in parse_all(metrics).items():
@@ -126,13 +129,6 @@ def _nothing_reaches(lists: CandidateLists, metric: str) -> str | None:
     family = metric.partition("@")[0].partition("(")[0]
     more = f"; {family}(rel=...) sets the least relevant one" if largest > 0 else ""
     return f"the largest label is {largest:g}{more}"
-
-
-def _constant(lists: CandidateLists, values: Floats) -> bool:
-    """Whether no two items of a list have different scores, although a list has two items."""
-    begin = lists.offsets[:-1]
-    same = np.array_equal(np.maximum.reduceat(values, begin), np.minimum.reduceat(values, begin))
-    return same and lists.n_items > lists.n_lists
 
 
 def _tied_choices(lists: CandidateLists, values: Floats) -> int:

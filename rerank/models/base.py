@@ -99,6 +99,9 @@ class Model(Display, ABC):
     kind: ClassVar[str]
     absent: float = 0.0  # ``fill`` of models without an imputation
     listwise: ClassVar[bool] = False  # whether the score of an item depends on the others of its list
+    weighs_items: ClassVar[bool] = (
+        False  # whether ``explain`` has coefficients of support items, not of features
+    )
     adapts: ClassVar[bool] = False  # whether it makes a ranker for each list that it scores, see ``adapt``
 
     def __init__(self, feature_names: list[str]) -> None:
@@ -253,7 +256,7 @@ class Model(Display, ABC):
         """Return what is known of the model and its first weights as text."""
         from rerank.models.describe import MOST_ROWS, model_lines
 
-        return model_lines(self, MOST_ROWS)
+        return model_lines(self, 0 if self.weighs_items else MOST_ROWS)
 
     def remarks(self) -> dict[str, str]:
         """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""

@@ -105,7 +105,7 @@ def shown_weights(
         If the model has no weights of raw features, or an item matches no feature.
     """
     is_raw = model.scaling is None or model.scaling.name == "none"
-    rows, constant, kind = model.explain(), None, "" if is_raw else SCALED
+    rows, constant, kind = model.explain(), None, "" if is_raw or model.weighs_items else SCALED
     scales = {} if unscaled else _scales(model)
     if unscaled:
         if not hasattr(model, "unscaled"):
@@ -114,10 +114,8 @@ def shown_weights(
         own = set(raw.names)
         rest = [row for row in rows if row[0] not in own]  # thresholds
         rows, constant, kind = [*raw.heaviest_first(), *rest], raw.constant, RAW
-    elif scales:
-        kind += ", (x - shift) / divisor" + (
-            "; --unscaled: of the raw ones" if hasattr(model, "unscaled") else ""
-        )
+    elif scales and kind:
+        kind += ", (x - shift) / divisor" + "; --unscaled: of the raw ones" * hasattr(model, "unscaled")
     n, wanted = len(rows), None
     if features:
         names = model.feature_names
@@ -226,8 +224,8 @@ def model_record(
         filled = {"policy": model.missing_policy, "after_scaling": model.imputation.after}
         parts["missing"] = filled | {"features": fills}
     if weights:
-        scaled = shown.constant is None and shown.kind
-        parts["weights_of"] = "scaled features" if scaled else "raw features"
+        scaled = "scaled features" if shown.constant is None and shown.kind else "raw features"
+        parts["weights_of"] = "support items" if model.weighs_items else scaled
     if shown.constant is not None:
         parts |= {"unscaled": True, "constant": shown.constant}
     more = ({"shares": shares} if shares else {}) | ({} if fragments is None else fragments.as_json())
@@ -239,18 +237,19 @@ def model_tables(
     model: Any, top: int | None = None, fragments: Any | None = None, shown: ShownWeights | None = None
 ) -> list[Table]:
     """Return what is known of a model, its weights, its features' shares of steps, and fragments of trees."""
-    columns = (Column("feature", ("name",), left=True), Column("share of all steps", ("share",), _percent))
-    shares = Table(columns, tuple(map(Row, model.step_shares()[:top])))
+    feature = Column("feature", ("name",), left=True)
+    share = Column("share of all steps", ("share",), "{:.1%}".format)
+    shares = Table((feature, share), tuple(map(Row, model.step_shares()[:top])))
     weights = shown or shown_weights(model)
-    known = facts_table(model_facts(model) + _kind_fact(weights))
+    known = facts_table(model_facts(model) + _kind_fact(weights, top))
     tables = [known, weight_table(model, top, weights), _fill_table(weights.fills(model), top), shares]
     tables += [] if fragments is None else fragments.tables()
     return [table for table in tables if table.rows]
 
 
-def _kind_fact(weights: ShownWeights) -> list[tuple[str, str]]:
+def _kind_fact(weights: ShownWeights, top: int | None) -> list[tuple[str, str]]:
     """What the weights are of, if features are scaled."""
-    return [("weights", weights.kind)] if weights.kind and weights.rows else []
+    return [("weights", weights.kind)] if weights.kind and weights.rows[:top] else []
 
 
 def _fill_table(rows: list[tuple[str, float, int]], top: int | None) -> Table:
@@ -269,7 +268,9 @@ def weight_table(model: Any, top: int | None = None, weights: ShownWeights | Non
     columns = [Column("feature", ("name",), left=True), Column("weight", ("weight",), "{:.6g}".format)]
     scales = [weights.scale_of(name) for name, _ in shown]
     keys = list(dict.fromkeys(key for scale in scales for key in scale))
-    columns += [Column(key.replace("_", " "), (key,), _number) for key in keys]
+    columns += [
+        Column(key.replace("_", " "), (key,), lambda n: "" if n is None else f"{n:.6g}") for key in keys
+    ]
     columns += [Column("remark", ("remark",), left=True)] if remarks else []
     rows = [
         Row((name, weight, *map(scale.get, keys), *([remarks.get(name, "")] if remarks else [])))
@@ -278,26 +279,13 @@ def weight_table(model: Any, top: int | None = None, weights: ShownWeights | Non
     return Table(tuple(columns), tuple(rows), notes=tuple(weights.notes(top)))
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
-
-
 def model_facts(model: Any) -> list[tuple[str, str]]:
     """Return what is known of a model but its weights, as names and texts."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
-    shown = (
-        "settings",
-        *model.described(),
-        "missing",
-        "scaling",
-        "data",
-        "unlabelled",
-        "list_weights",
-        "rounds",
-        "notes",
-    )
+    order = ["missing", "scaling", "data", "unlabelled", "list_weights", "rounds", "notes"]
+    shown = ("settings", *model.described(), *order)
     rows += [(name.replace("_", " "), _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
     rows += [("unjudged", line.removeprefix("unjudged: ")) for line in unjudged_lines(training)]
@@ -309,8 +297,7 @@ def model_facts(model: Any) -> list[tuple[str, str]]:
         rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
     rows += [("calibration", parts["calibration"])] if "calibration" in parts else []
     rows += [("gain", gain_line(gain)) for gain in training.gains]
-    if parts["seeds"]:
-        rows.append(("seeds", _flat(parts["seeds"])))
+    rows += [("seeds", _flat(parts["seeds"]))] if parts["seeds"] else []
     rows.append(("features", f"{len(model.feature_names)}, {model.n_weighted()} with a weight"))
     return rows
 
@@ -320,12 +307,12 @@ def model_lines(
 ) -> list[str]:
     """Return the same as aligned text, the heaviest weights first."""
     weights = shown or shown_weights(model)
-    lines, heaviest = facts(model_facts(model) + _kind_fact(weights)), weights.rows[:top]
+    lines, heaviest = facts(model_facts(model) + _kind_fact(weights, top)), weights.rows[:top]
     if heaviest:
         remarks = model.remarks()
         rows = [(name, f"{weight: .6g}  {remarks.get(name, '')}") for name, weight in heaviest]
         lines += ["", *pairs(rows)]
-    lines += weights.notes(top)
+    lines += weights.notes(top) if heaviest or not model.weighs_items else []
     lines += _fill_lines(model, weights, top)
     lines += _share_lines(model.step_shares(), top)
     lines += [] if fragments is None else fragments.lines()
@@ -356,20 +343,9 @@ def _share_lines(shares: list[tuple[str, float]], top: int | None) -> list[str]:
     """Return each feature's share of all steps, for models that have shares."""
     if not shares[:top]:
         return []
-    lines = [
-        "",
-        "share of all steps by feature",
-        *pairs([(name, f"{_percent(share):>6}") for name, share in shares[:top]]),
-    ]
-    return (
-        [*lines, f"... and {len(shares) - len(shares[:top])} more"]
-        if len(shares) > len(shares[:top])
-        else lines
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{share:.1%}"
+    rows = pairs([(name, f"{share:6.1%}") for name, share in shares[:top]])
+    left = [f"... and {len(shares) - len(rows)} more"] if len(shares) > len(rows) else []
+    return ["", "share of all steps by feature", *rows, *left]
 
 
 def _flat(value: Any) -> str:

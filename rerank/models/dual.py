@@ -8,6 +8,7 @@ from typing import Self, get_args
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse
@@ -62,6 +63,7 @@ class DualModel(Model):
     """
 
     kind = "dual"
+    weighs_items = True
 
     def __init__(
         self, feature_names: list[str], support: Sparse, coefficients: Floats, kernel: VectorKernel
@@ -97,7 +99,10 @@ class DualModel(Model):
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the coefficients of support items, numbered from 1, largest magnitude first."""
-        return heaviest_first(support_names(self.support.n_items), self.coefficients)
+        return support_rows(self.coefficients)
+
+    def described(self) -> dict[str, str]:
+        return {"support": support_fact(self.coefficients)}
 
 
 SUPPORT_MEMBERS = {
@@ -126,6 +131,21 @@ def support_of(arrays: Mapping[str, AnyArray], n_features: int) -> tuple[Sparse,
 def support_names(n: int) -> list[str]:
     """Return how tables of coefficients name n support items: by number from 1."""
     return [f"[support item {i}]" for i in range(1, n + 1)]
+
+
+def support_rows(coefficients: Floats) -> list[tuple[str, float]]:
+    """Return the coefficients of support items (n), the heaviest first, without those that are rounding."""
+    size = np.abs(coefficients)
+    kept = np.where(size > 1e-12 * size.max(initial=0.0), coefficients, 0.0)
+    return heaviest_first(support_names(len(coefficients)), kept)
+
+
+def support_fact(coefficients: Floats) -> str:
+    """Return how many support items there are, and the range of their coefficients, in words."""
+    if not len(coefficients):
+        return "no item"
+    spread = f"coefficients {coefficients.min():.4g} to {coefficients.max():.4g}"
+    return f"{count(len(support_rows(coefficients)), 'item')}, {spread}; --items lists them"
 
 
 def _kernel_of(numbers: Floats) -> VectorKernel:

@@ -142,7 +142,12 @@ def predict(
     scorer = copy.copy(model) if path is None else load_model(path)
     if not isinstance(scorer, Model):
         raise ConfigError(f"model: found {type(scorer).__name__}, expected a model, or the path of one")
-    _check_adapting(scorer, allow_oracle, jobs, cluster, cache, transductive_report)
+    check_oracle(scorer, allow_oracle)
+    adapting: dict[str, object] = {"--jobs": jobs, "--cluster": cluster, "--cache": cache}
+    adapting["--transductive-report"] = transductive_report
+    idle = next((option for option, value in adapting.items() if value is not None), None)
+    if idle is not None and not scorer.adapts:
+        raise ConfigError(f"{idle}: not used by a model of kind {scorer.kind}, expected a transductive one")
     _check_cache(cache, cache_nearest, cache_by)
     if isinstance(scorer, ClassesModel):
         if keep_margin is not None:
@@ -279,22 +284,6 @@ def check_oracle(model: Model, allow_oracle: bool) -> None:
         raise ConfigError(f"{text}; --allow-oracle allows it, for a control experiment")
     if allow_oracle and not model.uses_test_labels:
         raise ConfigError("--allow-oracle: not used by this model, which ranks lists without their labels")
-
-
-def _check_adapting(
-    model: Model,
-    allow_oracle: bool,
-    jobs: int | None,
-    cluster: str | None,
-    cache: str | None,
-    report: str | None,
-) -> None:
-    """Raise ConfigError if a model does not use an option, or uses test labels unasked."""
-    check_oracle(model, allow_oracle)
-    options = {"--jobs": jobs, "--cluster": cluster, "--cache": cache, "--transductive-report": report}
-    given = next((option for option, value in options.items() if value is not None), None)
-    if given is not None and not model.adapts:
-        raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
 
 
 def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:

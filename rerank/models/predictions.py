@@ -14,6 +14,7 @@ from rerank.core.tables.display import Display
 from rerank.core.tables.table import Column, Row, Table, value_text
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import note
 from rerank.metrics.relevance import resolve_ties
 
 _MOST_ROWS = 50  # at a prompt and in a notebook
@@ -141,10 +142,13 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     """
     if any(char.isspace() for char in tag) or not tag:
         raise ConfigError(f"--tag: found {tag!r}, expected a word without blanks")
+    _note_numbers(lists)
     last = np.float32(np.inf)
     by_id = resolve_ties(lists, None) == "trec"
     order = trec_ranking(lists, scores) if by_id else ranking(lists, scores)
-    for list_id, item, rank, score in _ranked(lists, scores, order):
+    with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
+        rounded = scores[order].astype(np.float32)
+    for (list_id, item, rank, score), low in zip(_ranked(lists, scores, order), rounded, strict=True):
         if score != score:
             continue
         for what, text in (("list", list_id), ("item", item)):
@@ -153,11 +157,17 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
                     f"{lists.source}: {what} id {text!r} cannot be written to a TREC run, "
                     "whose columns are split at blanks; use --as table"
                 )
-        value: Any = score
-        if not by_id and rank > 1 and not np.float32(score) < last:
-            value = float(np.nextafter(last, np.float32(-np.inf)))
-        last = np.float32(value)
-        yield f"{list_id} Q0 {item} {rank} {value!r} {tag}"
+        if not by_id and rank > 1 and not low < last:
+            low = np.nextafter(last, np.float32(-np.inf))
+            score = float(low)
+        last = low
+        yield f"{list_id} Q0 {item} {rank} {score!r} {tag}"
+
+
+def _note_numbers(lists: CandidateLists) -> None:
+    """Report that a run names documents by their numbers if items have no ids."""
+    if lists.item_ids is None:
+        note(f"{lists.source}: items have no ids: the run names the documents of each list 1, 2, 3 ...")
 
 
 def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
@@ -258,5 +268,7 @@ def in_memory(
         return lists.reordered(ranking(lists, items))
     if as_ not in ("table", "run"):
         return scores
+    if as_ == "run":
+        _note_numbers(lists)
     found = Ranking.of(lists, items, columns)
     return found if as_ == "table" else found.as_run()

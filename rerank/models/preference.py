@@ -19,8 +19,8 @@ from rerank.data.joining import joined_forest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.models.base import MODELS, Arrays, Model, heaviest_first
-from rerank.models.dual import add_columns, support_names
+from rerank.models.base import MODELS, Arrays, Model
+from rerank.models.dual import add_columns, support_fact, support_rows
 from rerank.similarity.expression import ItemKernel, Items
 from rerank.similarity.tree_sets import TreeSet
 
@@ -55,6 +55,7 @@ class PreferenceModel(Model):
     """
 
     kind = "preference"
+    weighs_items = True
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class PreferenceModel(Model):
         return 0 if self.support is None else len(self.support.features.occurring())
 
     def described(self) -> dict[str, str]:
-        facts = {"kernel": self.kernel.text}
+        facts = {"kernel": self.kernel.text, "support": support_fact(self.coefficients)}
         if self.bias:
             facts["bias"] = f"{self.bias:.6g}"
         if self.scale is not None:
@@ -127,7 +128,7 @@ class PreferenceModel(Model):
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the coefficients of support items, numbered from 1, largest magnitude first."""
-        return heaviest_first(support_names(len(self.coefficients)), self.coefficients)
+        return support_rows(self.coefficients)
 
     def arrays(self) -> Arrays:
         support = self.support

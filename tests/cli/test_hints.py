@@ -37,7 +37,7 @@ def files(tmp_path, monkeypatch, rerank):
         ("compare s a.letor t", "did you mean rerank compare a.letor s?"),
         ("eval a.letor model -m AP", "found a model: 'rerank predict MODEL DATA' makes its scores"),
         ("eval a.letor s --json", "no option --json: use --as json (see rerank eval --help)"),
-        ("eval a.letor s -o x", "no option -o: the result goes to standard output: > FILE"),
+        ("help -o x", "no option -o: the result goes to standard output: > FILE"),
         ("eval a.letor s --k 5", "no option --k: give it in the metric: --metric nDCG@10"),
         ("eval a.letor --scores s", "give SYSTEMS as an argument"),
         ("eval a.letor s --metrci AP", "--metric"),

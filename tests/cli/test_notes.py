@@ -173,3 +173,42 @@ def test_the_family_of_ndcg_is_stated_if_its_name_leaves_it_open_and_it_matters(
     ]
     found = rerank("train", "--data", "graded.letor", "--dev", "graded.letor", "-m", "ndcg@10", "-o", "model")
     assert f"ndcg@10 {stated}" in notes(found)
+
+
+def test_the_maximum_of_err_is_named_if_it_is_not_given(rerank, work):
+    (work / "s").write_text("".join(f"{i % 7}\n" for i in range(72)))
+    note = "ERR@5: max is the largest label, 1; gdeval.pl has 4: ERR(max=4)@5"
+    assert note in rerank("eval", "test.letor", "s", "-m", "ERR@5").err
+    assert "gdeval" not in rerank("eval", "test.letor", "s", "-m", "ERR(max=4)@5", "-m", "AP").err
+
+
+def test_a_run_without_ids_says_that_it_numbers_documents(rerank, work):
+    (work / "a.csv").write_text("qid,label,x\n1,1,3\n1,0,2\n")
+    (work / "b.csv").write_text("qid,docid,label,x\n1,d1,1,3\n1,d2,0,2\n")
+    (work / "w").write_text("x\t1\n")
+    rerank("weights", "import", "w", "--out", "m")
+    note = "a.csv: items have no ids: the run names the documents of each list 1, 2, 3 ..."
+    result = rerank("predict", "m", "a.csv", "--as", "run")
+    assert (note in result.err, result.out.split()[2]) == (True, "1")
+    assert "no ids" not in rerank("predict", "m", "b.csv", "--as", "run").err
+    assert "no ids" not in rerank("predict", "m", "a.csv", "--as", "table").err
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_run_that_is_written_here_is_read_without_a_note(rerank, work, ids):
+    rng = np.random.default_rng(1)
+    scores = 1000 + 1e-5 * rng.random((4, 30))  # equal as float32, which trec_eval reads
+    scores[3] = 1e39 * rng.random(30)  # beyond float32
+    rows = [f"q{q},{f'd{d},' * ids}{float(scores[q, d])!r}" for q in range(4) for d in range(30)]
+    (work / "a.csv").write_text("\n".join([f"qid,{'docid,' * ids}x", *rows]) + "\n")
+    (work / "w").write_text("x\t1\n")
+    rerank("weights", "import", "w", "--out", "m")
+    rerank("predict", "m", "a.csv", "--as", "run", "--out", "a.run")
+    assert "note" not in rerank("validate", "a.run").err
+    lines = (work / "a.run").read_text().splitlines()
+    one, other = (line.split() for line in lines[:2])
+    lines[:2] = [" ".join([*one[:3], "2", *one[4:]]), " ".join([*other[:3], "1", "2000", other[5]])]
+    one[4] = "3000"
+    lines[0] = " ".join([*one[:3], "2", *one[4:]])
+    (work / "a.run").write_text("\n".join(lines) + "\n")
+    assert "order documents differently" in rerank("validate", "a.run").err

@@ -16,6 +16,7 @@ from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.models import preference
 from rerank.models.base import load_model
+from rerank.models.dual import support_rows
 from rerank.models.preference import PreferenceModel
 from rerank.similarity.expression import ItemKernel
 from rerank.similarity.gram_matrices import item_gram
@@ -218,5 +219,22 @@ def test_probabilities_that_are_not_there_are_refused_in_one_line(files, name, m
 
 def test_show_prints_the_kernel_and_how_exact_the_minimum_is(files):
     lines = CliRunner().invoke(app, ["show", files["sure"]]).stdout
-    for part in ("ptk(question) + ptk(passage)", "support_pairs", "gap", "softmax of", "[support item 1]"):
+    for part in ("ptk(question) + ptk(passage)", "support_pairs", "gap", "softmax of", "--items lists them"):
         assert part in lines
+
+
+def test_show_lists_support_items_if_asked_to(files):
+    def shown(*more):
+        return CliRunner().invoke(app, ["show", files["sure"], *more]).stdout
+
+    assert "[support item" not in shown()
+    assert shown("--items").count("[support item") == shown("--as", "csv").count("[support item") == 2
+    assert shown("--top", "1").count("[support item") == 1
+    assert "of the scaled features" not in shown("--items")
+
+
+def test_support_items_of_rounding_are_not_listed():
+    one, two, four = (f"[support item {i}]" for i in (1, 2, 4))
+    assert support_rows(np.array([1.0, -3e-19, 0.0, -2.0])) == [(four, -2.0), (one, 1.0)]
+    assert support_rows(np.array([3e-19, -1e-19])) == [(one, 3e-19), (two, -1e-19)]
+    assert support_rows(np.empty(0)) == []

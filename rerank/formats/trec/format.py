@@ -108,7 +108,9 @@ def run_of(lines: Lines, expected: str) -> Run:
 
 def _note_disorder(run: Run) -> None:
     """Warn if the ranks of queries, or lines of equal rank, order documents differently from the scores."""
-    by_rank, by_line = (int(np.count_nonzero(rising)) for rising in rises(run.offsets, run.ranks, run.scores))
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32).astype(np.float64)  # as trec_eval reads them
+    by_rank, by_line = (int(np.count_nonzero(rising)) for rising in rises(run.offsets, run.ranks, scores))
     where = f"{run.source}: in {count(by_rank or by_line, 'query', 'queries')} of {len(run.queries)} "
     if by_rank:
         text = "the ranks order documents differently from the scores; first-best follows the ranks"

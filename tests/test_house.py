@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2176),
+    "cli": (20, 2201),
     "core": (32, 3705),
     "data": (36, 5190),
     "evaluation": (16, 2943),

@@ -153,6 +153,8 @@ def export(
     text = entry().text(scorer, options)
     with atomic_write(out) as file:
         file.write(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+    if loaded.calibration is not None and to != "json":
+        note(f"{source}: its calibration is of choices in lists, not of scores, so it is left out")
     if scorer.keep_margin is not None and MARGIN not in entry.holds:
         note(f"{source}: its keep margin {scorer.keep_margin:.6g} is no part of a score, so it is left out")
     return loaded

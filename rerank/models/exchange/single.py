@@ -11,13 +11,34 @@ from rerank.core.text import count, some
 from rerank.core.types import Floats
 from rerank.models.exchange.base import note
 from rerank.models.exchange.portable import Portable
-from rerank.models.exchange.trees import PortableTree, float32_below
+from rerank.models.exchange.trees import PortableTree, next_double
 
 _LARGEST = float(np.finfo(np.float32).max)
+_LEAST = float(np.finfo(np.float32).smallest_subnormal)
+
+
+def _nearest(threshold: Floats) -> Floats:
+    """Thresholds x <= t in single precision; what is below 0 stays below it."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = threshold.astype(np.float32).astype(np.float64)
+    single[(single == 0.0) & (threshold < 0.0)] = -_LEAST
+    return np.clip(single, -_LARGEST, _LARGEST)
+
+
+def _before(threshold: Floats) -> Floats:
+    """Thresholds x <= t in single precision, where t is the double before one that passes."""
+    with np.errstate(over="ignore", under="ignore"):
+        passes = next_double(threshold, np.inf).astype(np.float32)
+        single = np.nextafter(passes, np.float32(-np.inf)).astype(np.float64)
+    return np.clip(single, -_LARGEST, _LARGEST)
 
 
 def single_trees(scorer: Portable, program: str, *, missing: bool) -> list[PortableTree]:
-    """Return trees whose thresholds are float32 numbers that part all float32 values as the doubles do.
+    """Return trees with float32 thresholds for a program that rounds features to float32.
+
+    Rounding keeps the order, so the rounded threshold sends every double up to it the same way, also a value
+    that equals it, as midpoints of decimals often do. Thresholds of steps are of the other kind: a value
+    that equals them passes. Only values within half a unit of single precision beyond a threshold differ.
 
     - ``program``: its name, for messages.
     - ``missing``: whether it knows missing values; else it takes them for 0, which is reported if the trees
@@ -32,7 +53,8 @@ def single_trees(scorer: Portable, program: str, *, missing: bool) -> list[Porta
     elsewhere: set[str] = set()
     features = np.concatenate([np.empty(0, dtype=np.int32), *(tree.feature for tree in trees)])
     exact = np.concatenate([np.empty(0), *(tree.threshold for tree in trees)])
-    rounded = np.clip(float32_below(exact), -_LARGEST, _LARGEST)
+    n_steps = sum(len(tree.feature) for tree in trees[: len(scorer.steps)])
+    rounded = np.concatenate([_before(exact[:n_steps]), _nearest(exact[n_steps:])])
     for j in np.unique(features).tolist():
         mine = features == j
         if len(np.unique(rounded[mine])) < len(np.unique(exact[mine])):

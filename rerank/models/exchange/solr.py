@@ -28,6 +28,7 @@ from rerank.models.exchange.trees import PortableTree
 
 Singles = NDArray[np.float32]
 SLACK = np.float32(1e-6)
+_ZERO = 1e-30  # thresholds as small as LightGBM's for 0 part it from all larger values, as 0 does
 _PACKAGE = "org.apache.solr.ltr"
 
 
@@ -59,6 +60,7 @@ class Solr(ExchangeFormat):
             features = [{"name": scorer.inputs[j]} for j in scorer.used()]
             sizes = np.cumsum([len(tree.feature) for tree in trees])
             every, inexact = shifted(np.concatenate([tree.threshold for tree in trees]))
+            inexact &= np.abs(np.concatenate([tree.threshold for tree in trees])) > _ZERO
             if inexact.any():
                 what = count(int(inexact.sum()), "threshold")
                 note(

@@ -17,7 +17,9 @@ import pytest
 from models.exchange.kinds import KINDS, PLAIN, items
 
 import rerank
+from rerank import CandidateLists
 from rerank.models.exchange.portable import portable
+from rerank.models.exchange.single import single_trees
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.DataNote")
 TREES = [name for name in KINDS if name.startswith(("trees", "stumps alone"))]
@@ -35,6 +37,11 @@ def single(kind, missing=True):
     """Items whose values are float32 numbers; a server that has no missing values gets zeros."""
     X = items(kind).features.to_dense().astype(f32).astype(np.float64)
     return X if missing else np.nan_to_num(X)
+
+
+def in_single(model, X):
+    """Scores by thresholds in single precision."""
+    return sum(tree.scores(X) for tree in single_trees(portable(model, "m"), "it", missing=True))
 
 
 def close(found, scores):
@@ -67,8 +74,9 @@ def test_xgboost(kind, tmp_path):
     booster = xgboost.Booster(model_file=str(path))
     X = single(kind)
     data = xgboost.DMatrix(X, feature_names=list(PLAIN.values()))
-    close(booster.predict(data, output_margin=True), portable(model, "m").scores(X))
-    for k, tree in enumerate(portable(model, "m").as_trees()):  # no rounding of sums hides a wrong leaf
+    trees = single_trees(portable(model, "m"), "XGBoost", missing=True)
+    close(booster.predict(data, output_margin=True), sum(tree.scores(X) for tree in trees))
+    for k, tree in enumerate(trees):  # no rounding of sums hides a wrong leaf
         part = booster.predict(data, output_margin=True, iteration_range=(k, k + 1))
         assert np.array_equal(part, tree.scores(X).astype(f32))
 
@@ -101,7 +109,7 @@ def test_ranklib_trees(kind, tmp_path):
     model, text = written(kind, "ranklib", tmp_path)
     score = ranklib_ensemble(text)
     X = single(kind, missing=False)
-    close([score(x) for x in X.astype(f32)], portable(model, "m").scores(X))
+    close([score(x) for x in X.astype(f32)], in_single(model, X))
 
 
 def order_of(scores):
@@ -167,7 +175,7 @@ def test_elasticsearch(kind, tmp_path):
     base = np.zeros((len(X), 1))
     found = [score(x) for x in np.hstack([X, base]).astype(f32)]
     if kind in TREES:
-        close(found, portable(model, "m").scores(X))
+        close(found, in_single(model, X))
     else:
         linear_close(found, model, X)
 
@@ -218,7 +226,7 @@ def test_solr(kind, tmp_path):
     score = solr(content, [*PLAIN.values(), "base_score"])
     found = [score(x) for x in np.hstack([X, np.zeros((len(X), 1))]).astype(f32)]
     if kind in TREES:
-        close(found, portable(model, "m").scores(X))
+        close(found, in_single(model, X))
     else:
         linear_close(found, model, X)
 
@@ -334,3 +342,38 @@ def test_what_a_server_cannot_know_is_reported(tmp_path):
 def test_trees_that_were_grown_without_missing_values_need_no_note(tmp_path, recwarn):
     rerank.export(KINDS["trees"](), str(tmp_path / "m"), "ranklib")
     assert not [w for w in recwarn if "missing" in str(w.message)]
+
+
+@pytest.mark.parametrize("learner", ["lambdamart", "rankboost"])
+@pytest.mark.parametrize("to", ["xgboost", "ranklib", "elasticsearch", "solr"])
+def test_decimals_at_thresholds_go_the_same_way_in_single_precision(learner, to, tmp_path):
+    """Thresholds are decimals, as are items: 0.1 is no float32, and its rounding is above it."""
+    draw = np.random.default_rng(3)
+    steps = 1 if learner == "rankboost" else 2  # trees are cut half way between the values of training
+    X = draw.integers(-15, 15, (200, 2)) * steps
+    X[:, 1] += 20 * (X[:, 0] > 6)
+    X = X / 20
+    y = (X.sum(axis=1) > 0.45).astype(float)
+    given = {"rounds": 30} | ({"min_leaf": 1, "leaves": 6} if learner == "lambdamart" else {})
+    data = CandidateLists.from_arrays(X, y, group=[20] * 10, feature_names=["a", "b"])
+    model = rerank.train(data, learner=learner, **given)
+    items = np.stack(np.meshgrid(np.arange(-40, 41) / 20, np.arange(-40, 60) / 20), axis=-1).reshape(-1, 2)
+    scores = portable(model, "m").scores(items)
+    path = tmp_path / "m.json"
+    rerank.export(model, str(path), to)
+    if to == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        booster = xgboost.Booster(model_file=str(path))
+        found = booster.predict(xgboost.DMatrix(items, feature_names=["a", "b"]), output_margin=True)
+    else:
+        text = path.read_text()
+        make = {
+            "ranklib": lambda: ranklib_ensemble(text),
+            "elasticsearch": lambda: elasticsearch(json.loads(text), ["a", "b"]),
+            "solr": lambda: solr(json.loads(text), ["a", "b"]),
+        }
+        score = make[to]()
+        found = [score(x) for x in items.astype(f32)]
+    thresholds = np.concatenate([tree.threshold for tree in portable(model, "m").as_trees()])
+    assert np.isin(np.concatenate([thresholds, np.nextafter(thresholds, np.inf)]), items).any()
+    close(found, scores)

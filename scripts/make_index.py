@@ -21,11 +21,11 @@ from rerank.formats.base import FORMATS  # noqa: E402
 from rerank.formats.weights import WEIGHTS  # noqa: E402
 from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
-from rerank.metrics.presets import SETS  # noqa: E402
+from rerank.metrics.judging import SETS  # noqa: E402
 from rerank.models.base import CALIBRATIONS, MODELS  # noqa: E402
 from rerank.models.exchange.weights import MODEL_FORMATS  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
-from rerank.training.steps.base import STEPS  # noqa: E402
+from rerank.training.steps import STEPS  # noqa: E402
 
 _OF_LISTS = (KERNELS, ITEM_KERNELS)
 REGISTRIES: tuple[Registry[Any], ...] = (
@@ -75,7 +75,7 @@ def index() -> str:
         ]
     # Not classes of a registry, but names to choose from.
     named = {"scaling": (("auto", *SCALINGS), "rerank.data.scaling")}
-    named["preset of metrics"] = tuple(SETS), "rerank.metrics.presets"
+    named["preset of metrics"] = tuple(SETS), "rerank.metrics.judging"
     for kind, (names, module) in named.items():
         lines.append(f'    "{kind}": dict.fromkeys({names!r}, ({module!r}, (), ())),')
     return "\n".join([*lines, "}", ""])

@@ -38,7 +38,7 @@ from rerank.core.files.yaml import read_yaml
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats
 from rerank.data.judge import value_of
-from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron import Predtron
 from rerank.metrics.base import parse
 
 Ties = Literal["score", "index"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rerank.evaluation.judged import judge, judge_systems, values_of
 from rerank.evaluation.results import Part

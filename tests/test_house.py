@@ -43,7 +43,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1896),
     "training": (20, 2312),
 }
-LINES, CODE, FILES, SMALL = 77635, 50508, 367, 61
+LINES, CODE, FILES, SMALL = 77635, 50508, 351, 44
 PRIVATE_ONCE, NAMES_TWICE = 451, 116
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
@@ -52,8 +52,8 @@ NEW_ROOMS = (
     "learners/mrt.py",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
-TRAIN = (408, 72, 10)
-EVAL = (371, 57, 10)
+TRAIN = (400, 70, 8)
+EVAL = (350, 57, 8)
 NEW_ROOMS += ("models/exchange/",)
 NEW_ROOMS += ("metrics/signatures.py", "data/categories.py", "report/plots.py")
 

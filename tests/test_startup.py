@@ -85,7 +85,7 @@ def test_predict_imports_what_it_needs(folder: Path) -> None:
     assert (FOREIGN | {"rich", "rerank.core.workers.parallel"}) & modules == set()
     assert entries(modules, "formats") - SVMLIGHT == set()
     assert entries(modules, "learners") == set()
-    assert entries(modules, "metrics") <= {"judges", "judging", "presets", "relevance"}
+    assert entries(modules, "metrics") <= {"judges", "judging", "relevance"}
     own = {"pipeline", "predict", "predictions"}
     assert entries(modules, "models") == {"archive", "base", "classes", "linear", "training", *own}
     assert len([name for name in modules if name.startswith("rerank")]) <= 111

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -14,18 +15,22 @@ def main() -> NoReturn:
     internal error, 130 Ctrl-C, 141 closed pipe.
     """
     _prepare_streams()
+    gc.set_threshold(10_000)  # after every 700 objects what was just imported would be looked through
     # Products are small here: threads of BLAS cost more than they gain, and change the last bits.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        from rerank.cli.app import run
+        from rerank.cli.app import command
 
-        code = run()
-    except KeyboardInterrupt:
-        code = 130
-    except Exception as error:
-        from rerank.cli.doctor import report_crash
+        code = command()(prog_name="rerank", standalone_mode=False)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        from rerank.cli.frame import code_of
 
-        code = report_crash(error)
+        code = code_of(error)
+        if code is None:
+            from rerank.cli.doctor import report_crash
+
+            code = report_crash(error)
     sys.exit(code)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -13,13 +12,9 @@ import typer
 from typer.main import get_command
 
 from rerank._version import __version__
-from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error, set_debug
-from rerank.cli.hints import usage_text
-from rerank.cli.messages import say, set_quiet
+from rerank.cli.frame import COMPLETING, DEBUG
+from rerank.cli.messages import QUIET
 from rerank.cli.parser import NO_HELP, Command, Group, command_of
-
-COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
-
 
 # By name: the module and what it has, a verb or a group of verbs; and its line of help.
 VERBS = {
@@ -180,8 +175,6 @@ def root(
         typer.Option(
             "--quiet",
             "-q",
-            callback=set_quiet,
-            is_eager=True,
             help="Print errors only: no notes, progress or summary; also after a verb.",
         ),
     ] = False,
@@ -189,43 +182,17 @@ def root(
         bool,
         typer.Option(
             "--debug",
-            callback=set_debug,
-            is_eager=True,
             envvar="RERANK_DEBUG",
             help="Print the traceback of an internal error.",
         ),
     ] = False,
 ) -> None:
     """N-best reranking and learning to rank: learn to put the best candidate first."""
+    QUIET.set(quiet)
+    DEBUG.set(debug)
 
 
 @cache
-def _command() -> Any:
-    """The parser of the command line, made once."""
+def command() -> Any:
+    """Return the parser of the command line, made once."""
     return get_command(app)
-
-
-def run() -> int:
-    """Run the command line of this process; return the exit code."""
-    try:
-        code: Any = _command()(prog_name="rerank", standalone_mode=False)
-        sys.stdout.flush()
-    except typer.Abort:
-        return EXIT_INTERRUPTED
-    except SystemExit as error:
-        if error.code == 0 or COMPLETING in os.environ:  # what the shell asked has been printed
-            return int(error.code or 0)
-        return EXIT_PIPE  # typer exits if the pipe that reads its help is closed
-    except OSError as error:  # of help and --version; verbs report their own
-        return output_error(error)
-    except Exception as error:
-        if not hasattr(error, "format_message"):
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(error.format_message())
-            return EXIT_USAGE
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "rerank"
-        say(f"{usage_text(error)} (see {command} --help)")
-        return EXIT_USAGE
-    return code if isinstance(code, int) else 0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from rerank._version import __version__
-from rerank.cli.frame import EXIT_CRASH, EXIT_NO, EXIT_USAGE, RUNNING, Output, Verb, debug, verb, write
+from rerank.cli.frame import DEBUG, EXIT_CRASH, EXIT_NO, EXIT_USAGE, RUNNING, Output, Verb, verb, write
 from rerank.cli.messages import say
 from rerank.core.errors import RerankError, visible
 from rerank.core.settings import setting
@@ -137,7 +137,7 @@ def report_crash(error: BaseException) -> int:
         return EXIT_USAGE
     lines = visible("".join(traceback.format_exception(error)))
     problem = f"internal error ({type(error).__name__}: {error})"
-    if debug.get():
+    if DEBUG.get():
         print(lines, end="", file=sys.stderr)
         say(problem)
         return EXIT_CRASH

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
 
 from rerank.cli.frame import OUTPUTS, TESTS, Output, Verb, verb, write
 from rerank.core.errors import ConfigError
@@ -24,7 +25,8 @@ def with_page(
     from rerank.formats.sources import all_or_none, check_outputs, inputs_of
 
     paths = {option: path for option, path in {**outputs, "--html": html}.items() if path not in (None, "-")}
-    check_outputs(paths, inputs_of(data, reading, *systems))
+    if paths:
+        check_outputs(paths, inputs_of(data, reading, *systems))
     if html is None:
         yield lambda found, *sections: None
         return

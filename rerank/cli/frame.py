@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from contextvars import ContextVar
 from io import StringIO
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
+import typer
+
 from rerank._version import __version__
-from rerank.cli.hints import file_hint
-from rerank.cli.messages import end_log, interruption, say, set_quiet, showing, start_log
+from rerank.cli.hints import file_hint, usage_text
+from rerank.cli.messages import QUIET, end_log, interruption, say, showing, start_log
 from rerank.cli.messages import inform as inform
 from rerank.core.errors import RerankError, visible
 from rerank.core.files.read import inputs_opened_once
@@ -35,7 +37,8 @@ FIRST, LISTS, CHOICE, TESTS = "", "Training lists", "Choice and tuning", "Tests"
 OUTPUTS, RUNNING, READING = "Further outputs", "Running", "Reading"
 ORDER = (FIRST, LISTS, CHOICE, TESTS, OUTPUTS, RUNNING, READING)
 
-debug: ContextVar[bool] = ContextVar("debug", default=False)  # whether tracebacks are printed
+COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
+DEBUG: ContextVar[bool] = ContextVar("debug", default=False)  # whether tracebacks are printed
 
 V = TypeVar("V", bound="Verb")
 
@@ -168,17 +171,25 @@ def verb(
     return declare
 
 
-def run(function: Callable[[Any], int | None], typed: dict[str, dict[str, Any]]) -> int:
+def run(
+    function: Callable[[Any], int | None], places: Mapping[str, tuple[str, str]], /, **values: Any
+) -> int:
     """Run a verb: --quiet, one line for an error, no traceback; return the exit code.
 
     Parameters
     ----------
     function : what the verb does.
-    typed : what was typed: the verb's own options ("own") and those of "reading", "typed" and "judging".
+    places : for each option the part of the settings that it is in, the verb's own ("own") or those of
+        "reading", "typed" and "judging", and its key there.
+    values : what was typed, by option.
     """
+    typed: dict[str, dict[str, Any]] = {"own": {}, "typed": {}, "judging": {}, "reading": {}}
+    for name, (part, key) in places.items():
+        if values[name] not in (None, [], ()):
+            typed[part][key] = values[name]
     own, options = typed["own"], OPTIONS[function]
     if own.get("quiet"):
-        set_quiet(True)
+        QUIET.set(True)
     tracker, code = Tracker(), EXIT_CRASH
     try:
         if "log" in own:
@@ -187,7 +198,7 @@ def run(function: Callable[[Any], int | None], typed: dict[str, dict[str, Any]])
             inputs_opened_once(),
             showing(own.get("progress")) as tracker,
             step(function.__name__.strip("_").replace("_", "-")),
-            guarding(bool(own.pop("guard_cells", False))),
+            guarding() if own.pop("guard_cells", False) else nullcontext(),
         ):
             given = options(**own)
             vars(given).update(typed)
@@ -233,10 +244,25 @@ def output_error(error: OSError) -> int:
     return EXIT_PIPE if closed else EXIT_USAGE
 
 
-def set_debug(value: bool) -> bool:
-    """Set whether tracebacks are printed; the callback of ``rerank --debug``."""
-    debug.set(value)
-    return value
+def code_of(error: BaseException) -> int | None:
+    """Report an error of usage or of standard output and return the exit code; None for any other error."""
+    if isinstance(error, typer.Abort | KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    if isinstance(error, SystemExit):
+        if error.code == 0 or COMPLETING in os.environ:  # what the shell asked has been printed
+            return int(error.code or 0)
+        return EXIT_PIPE  # typer exits if the pipe that reads its help is closed
+    if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+        return output_error(error)  # of help and --version; verbs report their own
+    if not hasattr(error, "format_message"):
+        return None
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message())
+        return EXIT_USAGE
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "rerank"
+    say(f"{usage_text(error)} (see {command} --help)")
+    return EXIT_USAGE
 
 
 def write(

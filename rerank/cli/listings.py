@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from rerank.core.errors import ConfigError, DataNote
 from rerank.core.other_packages import offers
 from rerank.core.registry import Registry
@@ -17,7 +19,7 @@ from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, family_of
-from rerank.metrics.presets import SETS, set_called
+from rerank.metrics.judging import SETS, set_called
 from rerank.metrics.selecting import SelectingMetric
 from rerank.similarity.base import ITEM_KERNELS, KERNELS, PlainKernel
 from rerank.similarity.expression import kernel_class
@@ -29,7 +31,7 @@ HEADS = ("setting", "type", "default", "meaning")
 
 
 def _table(columns: Iterable[Column], rows: Iterable[tuple[Any, ...]], title: str = "") -> Table:
-    return Table(tuple(Column(**{**vars(c), "left": True}) for c in columns), tuple(map(Row, rows)), title)
+    return Table(tuple(replace(c, left=True) for c in columns), tuple(map(Row, rows)), title)
 
 
 def _with_aliases(parts: tuple[str, str]) -> str:

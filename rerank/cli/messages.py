@@ -28,15 +28,9 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 _PATH = re.compile(r"(?<![\w/.~-])[\w.~+@-]*/[^\s:;,'\"()]+")
 _NUMBER = re.compile(r"\d[\d.,e+-]*")
 
-_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # whether only errors are printed
 _screen: ContextVar[Screen | None] = ContextVar("screen", default=None)
 _log: ContextVar[IO[str] | None] = ContextVar("log", default=None)
-
-
-def set_quiet(value: bool) -> bool:
-    """Set whether only errors are printed, if ``value`` is true; the callback of ``--quiet``."""
-    _quiet.set(value)
-    return value
 
 
 def start_log(path: str, command: str) -> None:
@@ -83,7 +77,7 @@ def say(text: str, *, shown: bool = True) -> None:
 
 def inform(text: str) -> None:
     """Print one line about what was done, unless only errors are wanted."""
-    say(text, shown=not _quiet.get())
+    say(text, shown=not QUIET.get())
 
 
 @contextmanager
@@ -100,7 +94,7 @@ def showing(how: str | None = None) -> Iterator[progress.Tracker]:
 
         tracker = screen = Screen(sys.stderr)
     before = _screen.set(screen)
-    lines = how != "none" and screen is None and not _quiet.get()
+    lines = how != "none" and screen is None and not QUIET.get()
     threading.Thread(target=copy_context().run, args=(_follow, tracker, ended, lines), daemon=True).start()
     try:
         with warnings.catch_warnings(), progress.shown_on(tracker):
@@ -113,7 +107,7 @@ def showing(how: str | None = None) -> Iterator[progress.Tracker]:
         if screen is not None:
             screen.close()
         _screen.reset(before)
-        _quiet.set(False)
+        QUIET.set(False)
 
 
 def _follow(tracker: progress.Tracker, ended: threading.Event, shown: bool) -> None:
@@ -145,7 +139,7 @@ def interruption(tracker: progress.Tracker, kept: str) -> str:
 def on_terminal() -> bool:
     """Return whether progress is shown: on a terminal that can redraw lines, and without --quiet."""
     redraws = os.environ.get("TERM", "") not in ("", "dumb") and not os.environ.get("CI")
-    return redraws and not _quiet.get() and sys.stderr.isatty()
+    return redraws and not QUIET.get() and sys.stderr.isatty()
 
 
 class _Notes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from inspect import cleandoc
 from itertools import chain
 from types import NoneType
@@ -261,19 +262,10 @@ def command_of(name: str, found: Any) -> Any:
         )
     options = frame.OPTIONS[found]
     parameters = parameters_of(options)
-
-    def callback(**values: Any) -> int:
-        typed: dict[str, dict[str, Any]] = {"own": {}, "typed": {}, "judging": {}, "reading": {}}
-        for param in parameters:
-            part, key = param.place
-            if values[param.name] not in (None, [], ()):
-                typed[part][key] = values[param.name]
-        return frame.run(found, typed)
-
     made = Command(
         name,
         params=parameters,
-        callback=callback,
+        callback=partial(frame.run, found, {param.name: param.place for param in parameters}),
         help=cleandoc(found.__doc__ or ""),
         rich_markup_mode=None,
         context_settings={"default_map": NO_HELP},

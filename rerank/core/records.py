@@ -22,19 +22,12 @@ class Record(Declared):
 
     Attributes
     ----------
-    fields : Mapping
-        The declared fields of the class by name.
     told_by : str
         In a union of records, JSON with this key is one of this class; "" = any.
     """
 
-    fields: ClassVar[Mapping[str, Field]] = {}
     told_by: ClassVar[str] = ""
     finite: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.fields = cls._fields
 
     def __init__(self, /, **given: Any) -> None:
         faults = self._fill(given)

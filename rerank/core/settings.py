@@ -72,12 +72,8 @@ class Field:
         self.path, self.per_part, self.key, self.limits = path, per_part, key, limits
         self.argument, self.envvar = argument, envvar
         self._flags, self._parse = flags, parse
+        self.required = default is ...
         self._kind: Any = None
-
-    @property
-    def required(self) -> bool:
-        """Whether there is no default."""
-        return self.default is ...
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -124,7 +120,7 @@ _OWN: dict[type, dict[str, Field]] = {}
 class Declared:
     """Values that a class declares as annotated fields. They are given by name, checked, and not changed."""
 
-    _fields: ClassVar[Mapping[str, Field]] = {}
+    fields: ClassVar[Mapping[str, Field]] = {}
     _mutable: ClassVar[tuple[str, ...]] = ()  # fields of whose default each object has a copy
     finite: ClassVar[bool] = True  # whether no number may be infinite or NaN
 
@@ -142,10 +138,10 @@ class Declared:
                 setattr(cls, name, field.default)
             elif default is field:
                 delattr(cls, name)
-        cls._fields = {
+        cls.fields = {
             name: field for base in reversed(cls.__mro__) for name, field in _OWN.get(base, {}).items()
         }
-        mutable = [name for name, field in cls._fields.items() if isinstance(field.default, dict | list)]
+        mutable = [name for name, field in cls.fields.items() if isinstance(field.default, dict | list)]
         cls._mutable = tuple(mutable)
 
     def _fill(self, given: Mapping[str, Any], prefix: str = "", strict: bool = False) -> list[str]:
@@ -153,15 +149,15 @@ class Declared:
         values, faults = vars(self), []
         for name in self._mutable:
             if name not in given:
-                values[name] = self._fields[name].default.copy()
-        for name, field in self._fields.items():
+                values[name] = self.fields[name].default.copy()
+        for name, field in self.fields.items():
             key = name if name in given else field.key
             if key in given:
                 values[name], wrong = field.read(prefix + (field.key or key), given[key], strict)
                 faults += wrong
             elif field.required:
                 faults.append(f"{prefix}{field.key or name} is missing")
-        known = {*self._fields, *(field.key for field in self._fields.values() if field.key)}
+        known = {*self.fields, *(field.key for field in self.fields.values() if field.key)}
         return faults + [self._unknown(prefix, str(name)) for name in given if name not in known]
 
     @classmethod
@@ -173,7 +169,7 @@ class Declared:
         """Raise an error, with the whole line, if values do not fit together."""
 
     def _of_fields(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self._fields)
+        return tuple(getattr(self, name) for name in self.fields)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (type(self) is type(other) and self._of_fields() == other._of_fields())
@@ -182,7 +178,7 @@ class Declared:
         return hash((type(self), self._of_fields()))
 
     def __repr__(self) -> str:
-        values = [f"{name}={getattr(self, name)!r}" for name in self._fields]
+        values = [f"{name}={getattr(self, name)!r}" for name in self.fields]
         return f"{type(self).__name__}({', '.join(values)})"
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -192,7 +188,7 @@ class Declared:
 
     def _with(self, changes: Mapping[str, Any]) -> Self:
         """A copy with other values, taken as they are."""
-        own = {name: value for name, value in vars(self).items() if name in self._fields or name[0] == "_"}
+        own = {name: value for name, value in vars(self).items() if name in self.fields or name[0] == "_"}
         copied = object.__new__(type(self))
         vars(copied).update(own | dict(changes))
         return copied
@@ -220,7 +216,7 @@ class Settings(Declared):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.settings = cls._fields
+        cls.settings = cls.fields
 
     def __init__(self, /, **given: Any) -> None:
         faults = self._fill(given)

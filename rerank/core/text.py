@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from rerank.core.errors import LONGEST_QUOTE, cut
 
@@ -45,8 +46,7 @@ def auto_or_positive(value: object) -> float | Literal["auto"] | None:
 _RANGE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """One item: what features it means, and whether it excludes them."""
 
     text: str

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from decimal import Decimal
-from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray
 
-_REAL = (bool, int, float, Decimal, Fraction, np.bool_, np.integer, np.floating)
+_REAL = (bool, int, float, Decimal, Rational, np.bool_, np.integer, np.floating)
 _NA = ("NAType", "NaTType")  # of pandas, which is not imported
 _WITH_NAN = (float, np.floating, Decimal, np.datetime64, np.timedelta64)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
@@ -20,8 +19,7 @@ _LARGEST = 1e-2  # of any item
 _SAMPLE_LISTS, _SAMPLE_ITEMS = 64, 8
 
 
-@dataclass(frozen=True)
-class BaseColumn:
+class BaseColumn(Struct, frozen=True):
     """A feature that is ``factor`` times the base score plus a constant for each list."""
 
     index: int

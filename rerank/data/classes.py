@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core import memory
 from rerank.core.errors import DataError, DataNote, FormatError
@@ -32,8 +32,7 @@ _LARGEST = 1e300  # of values, so that differences and their sums are finite
 _CELL_BYTES = 40  # of a candidate class: label, scores, name
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ClassLabels:
+class ClassLabels(Struct, frozen=True, eq=False):
     """The classes of examples as codes.
 
     Attributes
@@ -118,8 +117,7 @@ def example_of(lists: CandidateLists, item: int) -> str:
     return f"example {(item if lists.rows is None else int(lists.rows[item])) + 1}"
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(Struct, frozen=True, eq=False):
     """What a system predicts for each example, in the order of the caller's rows.
 
     Attributes
@@ -147,8 +145,7 @@ def read_predictions(path: str, lists: CandidateLists) -> Predictions:
     return Predictions(shown(path), lines)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sets:
+class _Sets(Struct, frozen=True, eq=False):
     """The sets of classes in texts: different ones, and the number of each text's; and which are rejected."""
 
     source: str

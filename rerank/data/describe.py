@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError, cut
 from rerank.core.tables.display import Display
@@ -35,8 +35,7 @@ _SAMPLE = 256
 _BLOCK = 1 << 20  # values compared at a time
 
 
-@dataclass(repr=False)
-class Contents(Display):
+class Contents(Display, Struct):
     """Facts as (name, text), oddities worth knowing, and faults that break other tools."""
 
     facts: list[tuple[str, str]]
@@ -296,7 +295,7 @@ def label_copies(lists: Any) -> list[str]:
         line = low[j] + step[j] * share[items]
         return bool(np.allclose(column, line, rtol=1e-9, atol=1e-9 * abs(step[j])))
 
-    some = np.unique([*ends, *judged[:: max(len(judged) // _SAMPLE, 1)]])
+    some = np.array(sorted({*ends.tolist(), *judged[:: max(len(judged) // _SAMPLE, 1)].tolist()}))
     sample = lists.features.take(some)
     suspects = np.flatnonzero(np.isfinite(step) & (step != 0)).tolist()
     suspects = [j for j in suspects if fits(sample.column(j), some, j)]

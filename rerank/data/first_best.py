@@ -7,9 +7,9 @@ m. An item that leads by exactly m does not replace it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import number
@@ -97,8 +97,7 @@ def best_items(lists: CandidateLists) -> Index:
     return np.where(first < lists.n_items, first, -1)
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreGap:
+class ScoreGap(Struct, frozen=True, eq=False):
     """Each list's first-best and the item that leads it; three columns (n_lists).
 
     Attributes

@@ -7,10 +7,10 @@ sums them, dev selection compares them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
 
 from rerank._version import __version__
 from rerank.core.errors import DataError
@@ -19,8 +19,7 @@ from rerank.data.first_best import first_largest
 from rerank.data.lists import CandidateLists
 
 
-@dataclass(frozen=True)
-class SumForm:
+class SumForm(Struct, frozen=True):
     """A ``score_from_sums`` that kernels can compute by themselves (rerank/native/data/_sums.pxd).
 
     kind "ratio": ``parameters[0]`` * sums[0] / sums[1]. If sums[1] is 0, ``parameters[1]`` (NaN if that is
@@ -117,8 +116,7 @@ def value_of(judge: PreparedMetric, scores: Floats, list_weights: Floats | None 
 _MOST = 1e140
 
 
-@dataclass(frozen=True, eq=False)
-class LabelJudge:
+class LabelJudge(Struct, frozen=True, eq=False):
     """The mean label of the item with the largest score of each list, the first on ties: label@1.
 
     Name, signature and statistics are those of the metric label@1 (metrics.labels).

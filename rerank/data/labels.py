@@ -7,10 +7,10 @@ learnt from. The alternative, pairs whose labels differ by more than a threshold
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
@@ -23,8 +23,7 @@ from rerank.data.lists import CandidateLists
 Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 
-@dataclass(frozen=True)
-class Quantiser:
+class Quantiser(Struct, frozen=True):
     """How labels are quantised; str() gives the text that ``parse_quantiser`` reads.
 
     best           1 for the items with the best label of their list, 0 for the others

@@ -19,7 +19,7 @@ from rerank.data import frames, views
 from rerank.data.arrays import is_masked, real_array, without_missing
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import Ragged, grouped, offsets_of, places_of, renumbered
-from rerank.data.columns.schema import TREE, check_lists, per_feature, per_item, per_list, taken
+from rerank.data.columns.schema import TREE, check_lists, column, taken
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import SUPERPOSITIONS, Traces
 from rerank.data.matrix import Dense, Features, NotFiniteError, as_features
@@ -101,26 +101,30 @@ class CandidateLists:
 
     offsets: Index
     features: Features
-    labels: Floats | None = field(default=None, metadata=per_item("numbers"))
-    base_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
-    first_best: Floats | None = field(default=None, metadata=per_item("numbers"))
-    run_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
-    classes: StringColumn | None = field(default=None, metadata=per_item("strings"))
-    list_ids: StringColumn | None = field(default=None, metadata=per_list("strings"))
-    item_ids: StringColumn | None = field(default=None, metadata=per_item("strings"))
-    rows: Index | None = field(default=None, metadata=per_item("positions"))
-    feature_names: Sequence[str] | None = field(default=None, metadata=per_feature("names"))
-    texts: StringColumn | None = field(default=None, metadata=per_item("strings"))
-    answers: StringColumn | None = field(default=None, metadata=per_item("strings"))
-    prompts: StringColumn | None = field(default=None, metadata=per_list("strings"))
-    references: tuple[StringColumn, ...] = field(default=(), metadata=per_list("strings", several=True))
-    trees: Forest | None = field(default=None, metadata=per_item("trees"))
-    gold: Forest | None = field(default=None, metadata=per_list("trees"))
-    structures: Mapping[str, Forest] = field(default_factory=dict, metadata=per_item("trees", several=True))
-    traces: Traces | None = field(default=None, metadata=per_item("traces"))
-    natives: Traces | None = field(default=None, metadata=per_list("traces"))
-    counts: Mapping[str, Counts] = field(default_factory=dict, metadata=per_item("statistics", several=True))
-    unretrieved: Ragged | None = field(default=None, metadata=per_list("ragged"))
+    labels: Floats | None = field(default=None, metadata=column("item", "numbers"))
+    base_scores: Floats | None = field(default=None, metadata=column("item", "numbers"))
+    first_best: Floats | None = field(default=None, metadata=column("item", "numbers"))
+    run_scores: Floats | None = field(default=None, metadata=column("item", "numbers"))
+    classes: StringColumn | None = field(default=None, metadata=column("item", "strings"))
+    list_ids: StringColumn | None = field(default=None, metadata=column("list", "strings"))
+    item_ids: StringColumn | None = field(default=None, metadata=column("item", "strings"))
+    rows: Index | None = field(default=None, metadata=column("item", "positions"))
+    feature_names: Sequence[str] | None = field(default=None, metadata=column("feature", "names"))
+    texts: StringColumn | None = field(default=None, metadata=column("item", "strings"))
+    answers: StringColumn | None = field(default=None, metadata=column("item", "strings"))
+    prompts: StringColumn | None = field(default=None, metadata=column("list", "strings"))
+    references: tuple[StringColumn, ...] = field(default=(), metadata=column("list", "strings", several=True))
+    trees: Forest | None = field(default=None, metadata=column("item", "trees"))
+    gold: Forest | None = field(default=None, metadata=column("list", "trees"))
+    structures: Mapping[str, Forest] = field(
+        default_factory=dict, metadata=column("item", "trees", several=True)
+    )
+    traces: Traces | None = field(default=None, metadata=column("item", "traces"))
+    natives: Traces | None = field(default=None, metadata=column("list", "traces"))
+    counts: Mapping[str, Counts] = field(
+        default_factory=dict, metadata=column("item", "statistics", several=True)
+    )
+    unretrieved: Ragged | None = field(default=None, metadata=column("list", "ragged"))
     source: str = "arrays"
     selection: str = ""
     has_missing: bool = field(init=False, default=False)

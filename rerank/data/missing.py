@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, DataNote
@@ -58,8 +59,7 @@ def fill_of(policy: str | None) -> float:
     return 0.0 if policy is None else np.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Imputation:
+class Imputation(Struct, frozen=True, eq=False):
     """What takes the place of missing values; ``fit_missing`` makes it.
 
     Attributes

@@ -7,10 +7,10 @@ import itertools
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core import memory
 from rerank.core.errors import DataNote
@@ -44,8 +44,7 @@ def _is_index(name: str) -> bool:
     return name.isascii() and name.isdecimal() and len(name) <= 10 and (name[0] != "0" or name == "0")
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+class Columns(Struct, frozen=True, eq=False, dict=True):
     """Columns of a set of lists or of a model.
 
     Attributes
@@ -89,8 +88,7 @@ class Columns:
         return [str(j + 1) if names is None else names[j] for j in columns.tolist()]
 
 
-@dataclass(frozen=True, eq=False)
-class Match:
+class Match(Struct, frozen=True, eq=False):
     """The columns of one set among those of another.
 
     Attributes

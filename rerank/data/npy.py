@@ -13,10 +13,10 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.files.write import atomic_write
 from rerank.core.types import AnyArray, Floats, Index
@@ -30,8 +30,7 @@ _HEADER = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ArrayForm:
+class ArrayForm(Struct, frozen=True):
     """What an array must be: a dtype as in numpy's ``str``, and a shape in which None is any length.
 
     ``packed`` arrays are bytes of an archive, which no compression makes much smaller.
@@ -57,8 +56,7 @@ class _Stream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(Struct, frozen=True):
     """What an .npy header says: dtype and shape, and the bytes that the array takes."""
 
     dtype: np.dtype[Any]

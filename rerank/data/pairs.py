@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import Floats, Index, Ints
@@ -26,8 +27,7 @@ RelationName = Literal["best-rest", "split", "ordinal", "neighbours", "all"]
 MarginName = Literal["even", "uneven", "label"]
 
 
-@dataclass(frozen=True)
-class PairRelation:
+class PairRelation(Struct, frozen=True):
     """T(p, q): an item of rank p must beat one of rank q.
 
     best-rest  one best item (the first on ties; others tied for best are dropped) against the rest
@@ -93,8 +93,7 @@ class PairRelation:
         return np.minimum(start, stop), stop
 
 
-@dataclass(frozen=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """g(p, q) = h(p) - h(q) + c.
 
     even    h = 0, c = 1
@@ -123,8 +122,7 @@ class Margin:
         return labels.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Struct, frozen=True, eq=False, dict=True):
     """The pairs of a set of lists; no pair is stored.
 
     Only judged items of lists that have a pair are included, in the order of decreasing labels (equal

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
@@ -17,8 +18,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
+class Places(Struct, frozen=True, eq=False):
     """Where the items of a source are in a pool."""
 
     lists: Index  # int64 (n_items), the pool's list of each item, -1 if the pool has no such list

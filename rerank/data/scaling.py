@@ -24,10 +24,11 @@ of another layout get the same values (sparse lists become dense if a shift was 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
@@ -60,8 +61,7 @@ _ARRAYS: dict[str, dict[str, str]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
+class Scaling(Struct, frozen=True, eq=False):
     """One fitted scaling; ``fit_scaling`` makes it.
 
     Attributes

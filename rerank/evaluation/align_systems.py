@@ -7,10 +7,11 @@ returned; otherwise they are those of DATA. An item that a system did not return
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.read import read_head, shown
@@ -41,8 +42,7 @@ MISSING_SCORES = {
 NOTHING = b"(nothing returned)"  # the item of a list of which no system returned anything
 
 
-@dataclass(frozen=True, eq=False)
-class Systems:
+class Systems(Struct, frozen=True, eq=False):
     """What an evaluation compares.
 
     Attributes
@@ -71,7 +71,7 @@ class Systems:
 
 def read_judgements(path: str) -> Judgements:
     """Return the judgements of a file; raises DataError if it is a run."""
-    from rerank.formats.trec.format import TRECRun
+    from rerank.formats.trec import TRECRun
     from rerank.formats.trec.qrels import read_qrels
 
     if TRECRun.recognises(read_head(path)):
@@ -86,8 +86,7 @@ def _stand_in(judgements: Judgements, query: int) -> bytes:
     return judgements.documents.bytes_at(start + int(bad[0])) if len(bad) else NOTHING
 
 
-@dataclass(eq=False)
-class SystemPool:
+class SystemPool(Struct, eq=False):
     """The parts of ``Systems`` before they are brought together.
 
     Attributes
@@ -145,7 +144,8 @@ class SystemPool:
             scores, missing = _with_missing(lists, scores, held, self.missing or "nan")
         if self.qrels is not None:
             assert lists.list_ids is not None
-            absent = len(self.qrels.queries) - len(np.unique(_known(self.qrels.places_of(lists.list_ids))))
+            returned = np.bincount(_known(self.qrels.places_of(lists.list_ids)))
+            absent = len(self.qrels.queries) - int(np.count_nonzero(returned))
             lists = self.qrels.on(lists)
             if with_first_best and len(self.by_id) + (self.base is not None) > 1:
                 note(f"{self.qrels.source}: random and oracle order what all runs returned together")

@@ -93,8 +93,11 @@ class BootstrapTable:
         self._list_values: dict[tuple[str, int], Floats] = {}
 
     @cached_property
-    def _sampled(self) -> dict[str, list[Floats]]:
-        """Each ranking's values of the samples, by metric: means over folds of means over seeds."""
+    def sampled(self) -> dict[str, list[Floats]]:
+        """The values of the samples, float64 (samples): means over folds of means over seeds.
+
+        They are by ranking and metric.
+        """
         drawn = [self._sums(k) if mask.any() else {} for k, mask in enumerate(self.judged)]
         return {
             name: [
@@ -156,10 +159,6 @@ class BootstrapTable:
             self._list_values[name, m] = np.concatenate(values)
         return self._list_values[name, m]
 
-    def sampled(self, name: str, m: int) -> Floats:
-        """Return a ranking's values by metric m over the resampled lists, float64 (samples)."""
-        return self._sampled[name][m]
-
     def swapped(self, a: str, b: str, m: int) -> tuple[Floats, Floats, float]:
         """Return both rankings' values if lists are swapped at random, and the observed difference.
 
@@ -190,7 +189,7 @@ class BootstrapTable:
     def variance(self, names: Sequence[str], m: int, level: float) -> Variance:
         """Return how much runs of one system differ by metric m, and how much the lists contribute."""
         values = [self.value(name, m) for name in names]
-        sampled = np.stack([self.sampled(name, m) for name in names])
+        sampled = np.stack([self.sampled[name][m] for name in names])
         return of_values(self.judges[m][0].name, values, sampled, level)
 
 
@@ -242,7 +241,7 @@ class Test:
         return np.subtract(*self._lists())
 
     def _sampled_differences(self) -> Floats:
-        return self._table.sampled(self.a, self._m) - self._table.sampled(self.b, self._m)
+        return self._table.sampled[self.a][self._m] - self._table.sampled[self.b][self._m]
 
     @cached_property
     def ci(self) -> tuple[float, float] | None:
@@ -252,7 +251,7 @@ class Test:
     def p_bootstrap(self) -> float | None:
         if not self._table.varies(self.a, self.b, self._m):
             return None
-        sampled_a, sampled_b = (self._table.sampled(name, self._m) for name in (self.a, self.b))
+        sampled_a, sampled_b = (self._table.sampled[name][self._m] for name in (self.a, self.b))
         return bootstrap_p(sampled_a, sampled_b, self.difference)
 
     @cached_property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.tables.data import columns_of
 from rerank.core.tables.display import Display
@@ -26,8 +26,7 @@ BEST = "best: the largest label among the items"
 TOTALS = "all: the values over all lists; sum: over the lists, of metrics whose value is a mean over lists"
 
 
-@dataclass(frozen=True)
-class Bin:
+class Bin(Struct, frozen=True):
     """Lists whose keys are near each other.
 
     Attributes
@@ -136,8 +135,7 @@ def extremes(values: Floats, most: int) -> tuple[Index, Index]:
     return gained[:most], lost[:most]
 
 
-@dataclass(frozen=True, eq=False)
-class TopChoices:
+class TopChoices(Struct, frozen=True, eq=False):
     """What an evaluation keeps of its lists.
 
     Attributes
@@ -170,8 +168,7 @@ def _chosen(lists: CandidateLists, scores: Scores) -> list[str]:
     return ["" if gone else name for name, gone in zip(names, np.isnan(scores[at]).tolist(), strict=True)]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ListTable(Display):
+class ListTable(Display, Struct, frozen=True, eq=False):
     """A row for each list, with the values of each system.
 
     Attributes

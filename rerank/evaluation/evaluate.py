@@ -230,17 +230,13 @@ def _systems_of(
         return Systems(*_expanded(lists, found, judging.metrics)), judging
     pool = gathered_values(lists, systems, read, missing)
     together = pool.together(judging.metrics or None, judging.missing_lists).in_order(systems)
-    return together, _for(together, judging)
+    return together, _with_metrics(judging, together.lists, together)
 
 
-def _for(systems: Systems, judging: Judging) -> Judging:
+def _with_metrics(judging: Judging, lists: CandidateLists, read: Systems | None = None) -> Judging:
     """How systems are judged: by metrics for their lists, with the policies that had to be used."""
-    policies = {"missing_lists": systems.missing_lists, "missing": systems.missing}
-    return _with_metrics(judging, systems.lists).with_settings(**policies)
-
-
-def _with_metrics(judging: Judging, lists: CandidateLists) -> Judging:
-    return judging if judging.metrics else judging.with_settings(metrics=default_metrics(lists))
+    used = {} if read is None else {"missing": read.missing, "missing_lists": read.missing_lists}
+    return judging.with_settings(metrics=judging.metrics or default_metrics(lists), **used)
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
@@ -323,8 +319,8 @@ def evaluate_files(
         belong together.
     """
     judging = Judging.by(metrics, **settings)
-    outputs = {} if per_list is None else {"--per-list": per_list}
-    check_outputs(outputs, inputs_of(data, reading, *paths, judging.baseline))
+    if per_list is not None:
+        check_outputs({"--per-list": per_list}, inputs_of(data, reading, *paths, judging.baseline))
     names, baseline = list(paths), judging.baseline
     stage = baseline in (FIRST_BEST, SPELLED) and not os.path.exists(baseline)
     if baseline is not None and not stage and baseline not in names:
@@ -409,7 +405,7 @@ def _read_systems(
     add_files(pool, data, paths, reading)
     metrics = judging.metrics or None
     found = pool.together(metrics, judging.missing_lists, with_first_best=not compared).in_order(paths)
-    return found, _for(found, judging)
+    return found, _with_metrics(judging, found.lists, found)
 
 
 def _reading_for(metrics: Sequence[str], reading: Reading | None) -> Reading:

@@ -374,7 +374,7 @@ def compared(
             n,
             test.value_b,
             judge.better * test.difference,
-            interval(judge.better * (table.sampled("", 0) - table.sampled(test.b, 0)), judging.level),
+            interval(judge.better * (table.sampled[""][0] - table.sampled[test.b][0]), judging.level),
             test.p_bootstrap,
             test.holm,
             test.wins,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TextIO, TypeAlias
 
 from rerank.core.errors import ConfigError, DataError
@@ -31,8 +30,7 @@ from rerank.metrics.judging import Judging
 View: TypeAlias = Literal["systems", "pairs", "folds"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Judged(Results, Display):
+class Judged(Display, Results, frozen=True, eq=False, dict=True):
     """What ``judge`` returns: ``Results`` with their tables.
 
     Attributes
@@ -159,7 +157,7 @@ class Judged(Results, Display):
         ConfigError
             If there is no system.
         """
-        lists, table = self.parts[0].lists, self.table()
+        lists, table = self.parts[0].lists, self.bootstrap_table()
         names = sorted(table.rows, key=[FIRST_BEST, *self.runs].index)
         if not names:
             raise ConfigError("by list: found no system, expected one at least")
@@ -277,7 +275,7 @@ def judge_systems(
         name: {WHOLE: ((Run(_checked(name, scores, lists.n_items)),),)} for name, scores in systems.items()
     }
     found = judge((part,), runs, judging, **{"view": "systems", "name": lists.source, **settings})
-    found.table()
+    found.bootstrap_table()
     for metric in found.metrics.values() if found.view != "pairs" else ():
         _ = metric.references
     return found

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
@@ -34,8 +34,7 @@ FIRST_BEST = "first_best"
 WHOLE = 100  # percent of the training lists
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+class Run(Struct, frozen=True, eq=False):
     """A system's scores of the test lists of a fold, from one seed, and what a page shows of its model.
 
     Attributes
@@ -69,8 +68,7 @@ class Run:
 Runs: TypeAlias = Mapping[str, Mapping[int, Sequence[Sequence[Run]]]]
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+class Part(Struct, frozen=True, eq=False, dict=True):
     """The test lists of a fold, and the metrics prepared for them by their names as typed."""
 
     name: str
@@ -125,12 +123,12 @@ class SystemResult:
 
     def __init__(self, metric: MetricResults, system: str, fraction: int) -> None:
         self._metric, self._system, self._fraction = metric, system, fraction
-        self._table, self._m = metric.results.table(fraction), metric.place
+        self._table, self._m = metric.results.bootstrap_table(fraction), metric.place
         self.value = self._table.value(system, self._m)
 
     @cached_property
     def ci(self) -> tuple[float, float] | None:
-        return interval(self._table.sampled(self._system, self._m), self._metric.results.judging.level)
+        return interval(self._table.sampled[self._system][self._m], self._metric.results.judging.level)
 
     @property
     def gap(self) -> float | None:
@@ -230,7 +228,7 @@ class MetricResults:
     @cached_property
     def _means(self) -> dict[str, float]:
         """The means of references over the folds that count."""
-        counted = self.results.table().folds(self.place)
+        counted = self.results.bootstrap_table().folds(self.place)
         return {
             name: float(np.mean([values[k] for k in counted])) if counted else math.nan
             for name, values in self.references.items()
@@ -254,7 +252,7 @@ class MetricResults:
     @property
     def folds_left_out(self) -> tuple[str, ...]:
         """Folds in which no system has a value: means are over the others."""
-        counted = self.results.table().folds(self.place)
+        counted = self.results.bootstrap_table().folds(self.place)
         return tuple(part.name for k, part in enumerate(self.results.parts) if k not in counted)
 
     @cached_property
@@ -272,7 +270,7 @@ class MetricResults:
         names = [(name, baseline) for name in systems if baseline is not None and name != baseline]
         if self.results.all_pairs:
             names = list(combinations(systems, 2))
-        return tuple(tests_of(self.results.table(), names, self.place, self.results.judging.level))
+        return tuple(tests_of(self.results.bootstrap_table(), names, self.place, self.results.judging.level))
 
     @cached_property
     def _by_names(self) -> dict[tuple[str, str], Test]:
@@ -285,11 +283,10 @@ class MetricResults:
     def variance(self) -> Variance:
         """Return how much the systems but the baseline differ, as runs of one system."""
         names = [name for name in self.results.runs if name != self.results.judging.baseline]
-        return self.results.table().variance(names, self.place, self.results.judging.level)
+        return self.results.bootstrap_table().variance(names, self.place, self.results.judging.level)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Results:
+class Results(Struct, frozen=True, eq=False, dict=True):
     """Systems on the same test lists.
 
     Attributes
@@ -316,7 +313,6 @@ class Results:
     all_pairs: bool = False
     name: str = ""
     notes: tuple[str, ...] = ()
-    _tables: dict[int, BootstrapTable] = field(default_factory=dict, init=False)
 
     @property
     def against(self) -> str | None:
@@ -393,14 +389,18 @@ class Results:
             raise ConfigError(f"{system}: no results of {fraction} % of the training lists, found {known}")
         return self.runs[system][fraction]
 
-    def table(self, fraction: int | None = None) -> BootstrapTable:
+    @cached_property
+    def _by_fraction(self) -> dict[int, BootstrapTable]:
+        return {}
+
+    def bootstrap_table(self, fraction: int | None = None) -> BootstrapTable:
         """Return the statistics at a fraction of the training lists, by default that of comparisons.
 
         The first stage is among them unless every two systems of one set are compared, which needs no
         reference.
         """
         fraction = self.fraction if fraction is None else fraction
-        if fraction not in self._tables:
+        if fraction not in self._by_fraction:
             rows: dict[str, list[Statistics]] = {}
             for name, of in self.runs.items():
                 by_fold: list[list[list[Floats]]] = [[] for _ in self.parts]
@@ -417,8 +417,8 @@ class Results:
             judges = [metric.judges for metric in self.metrics.values()]
             judged = [part.judged for part in self.parts]
             own = self.judging
-            self._tables[fraction] = BootstrapTable(judges, rows, judged, own.samples, own.seed)
-        return self._tables[fraction]
+            self._by_fraction[fraction] = BootstrapTable(judges, rows, judged, own.samples, own.seed)
+        return self._by_fraction[fraction]
 
     def list_keys(self) -> list[tuple[str, str]]:
         """Return the fold and the id of each list, in the order of ``list_values``."""
@@ -438,7 +438,7 @@ class Results:
             self.runs_of(system, fraction)
         elif not self.has_first_best:
             raise ConfigError(f"{self.parts[0].lists.source}: the lists have no order of their own")
-        return self.table(fraction).list_values(system, self.metric(metric).place)
+        return self.bootstrap_table(fraction).list_values(system, self.metric(metric).place)
 
     def per_list(self, system: str | None = None) -> Iterator[tuple[str, str, str, float]]:
         """Yield rows (list id, system, metric, value) of one system, or of all and first-best.
@@ -451,7 +451,7 @@ class Results:
             If the system is unknown.
         """
         keys = self.list_keys()
-        for name in self.table().rows if system is None else [system]:
+        for name in self.bootstrap_table().rows if system is None else [system]:
             for metric in self.metrics:
                 for (_, list_id), value in zip(keys, self.list_values(name, metric).tolist(), strict=True):
                     if value == value:

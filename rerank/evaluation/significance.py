@@ -45,8 +45,7 @@ def bootstrap_sums(per_list: Floats, samples: int, seed: int | np.random.SeedSeq
     -------
     float64 (samples, width)
     """
-    n = _check_rows(per_list)
-    _check_samples(samples, per_list.shape[1])
+    n = _checked_size(per_list, samples, per_list.shape[1])
     rng = np.random.Generator(np.random.PCG64(seed))
     step = max(1, _DRAWS // n)
     sizes = [min(step, samples - start) for start in range(0, samples, step)]
@@ -82,8 +81,7 @@ def randomised_sums(
     """
     if a.shape != b.shape:
         raise DataError(f"statistics of shapes {a.shape} and {b.shape} cannot be swapped")
-    n = _check_rows(a)
-    _check_samples(samples, 4 * a.shape[1])
+    n = _checked_size(a, samples, 4 * a.shape[1])
     rng = np.random.Generator(np.random.PCG64(seed))
     both = np.concatenate([a, b])
     here = np.arange(n, dtype=np.int32)
@@ -111,16 +109,14 @@ def _sums(rows: Floats, draws: Iterable[Ints], samples: int) -> Floats:
     return out[:, :width]
 
 
-def _check_samples(samples: int, width: int) -> None:
+def _checked_size(rows: Floats, samples: int, width: int) -> int:
+    """The number of lists; an error if there is none, or no room for samples of ``width`` numbers."""
+    if rows.ndim != 2 or not 1 <= len(rows) < 2**30:
+        raise DataError(f"statistics must be (n_lists, width) with at least one list, got {rows.shape}")
     if samples < 1:
         raise ConfigError(f"samples must be at least 1, got {samples}")
     what = f"{samples:,} samples of {count(width, 'statistic')}"
     memory.require(16 * samples * (width + 1), what, "fewer samples need less (--samples)")
-
-
-def _check_rows(rows: Floats) -> int:
-    if rows.ndim != 2 or not 1 <= len(rows) < 2**30:
-        raise DataError(f"statistics must be (n_lists, width) with at least one list, got {rows.shape}")
     return len(rows)
 
 
@@ -137,8 +133,12 @@ def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
     values = sampled[np.isfinite(sampled)]
     if len(values) == 0:
         return None
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    values.sort()
+    at = np.array([(1 - level) / 2, (1 + level) / 2]) * (len(values) - 1)
+    # As np.quantile has it, which would import masked arrays: more than a small evaluation costs.
+    low, high, t = values[np.floor(at).astype(int)], values[np.ceil(at).astype(int)], at % 1
+    first, last = np.where(t < 0.5, low + (high - low) * t, high - (high - low) * (1 - t)).tolist()
+    return first, last
 
 
 def bootstrap_p(sampled_a: ArrayLike, sampled_b: ArrayLike, difference: float) -> float | None:

@@ -14,7 +14,7 @@ from rerank.data.reading import DataSection, OptionalPath, Paths, Reading, paths
 from rerank.evaluation.results import FIRST_BEST
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
-from rerank.metrics.presets import expanded
+from rerank.metrics.judging import expanded
 from rerank.models.base import ORACLE
 from rerank.training.config import put_beside, read_values
 from rerank.training.options import Select, TrainOptions, check_data

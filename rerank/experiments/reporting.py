@@ -6,8 +6,9 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.write import write_lines
@@ -24,8 +25,8 @@ from rerank.experiments.folder import EXPERIMENT, Cell, CellRecord, RunFolder, T
 from rerank.formats.sources import all_or_none, check_outputs
 from rerank.metrics.base import parse_all, prepared_by
 from rerank.metrics.judging import Judging
+from rerank.report import PER_LIST, Cost, Report, check_report_form
 from rerank.report.page import check_page, write_page
-from rerank.report.reports import PER_LIST, Cost, Report, check_report_form
 
 ADAPTATION = ("set", "row", "fold", "seed", "share", "diagnostic", "value")
 

@@ -335,7 +335,7 @@ def load_for(
     fill : whether ``zero`` fills them; else they stay missing where the format tells them from 0.
     """
     path = os.fspath(path)
-    if path != "-":
+    if path != "-" and not os.path.exists(path):
         restore(path)
     format = FORMATS.get(reading.format or format_of(path))()
     lacks = format.refuses_missing or (not if_refused and (reading.merge or not format.of_runs))

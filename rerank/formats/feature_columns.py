@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.read import read_bytes, shown
@@ -20,8 +21,7 @@ _LARGEST_INDEX = 2**31 - 1
 _INDEX_AND_NAME = re.compile(r"([0-9]{1,18})\t")
 
 
-@dataclass(frozen=True)
-class ColumnNames:
+class ColumnNames(Struct, frozen=True, dict=True):
     """Names by column; a column without one is named by its index, which counts from ``first``."""
 
     path: str

@@ -35,7 +35,7 @@ from rerank.formats.common import (
     in_list_order,
     quoted,
 )
-from rerank.formats.table.format import check_columns, has_classes, text_columns
+from rerank.formats.table import check_columns, has_classes, text_columns
 from rerank.formats.table.read import note_left_out, roles_of
 
 MAGIC = b"PAR1"
@@ -283,7 +283,7 @@ _VALUES, _LEAST = 1 << 23, 1 << 12  # features' values of a row group, and its r
 class Parquet(Format):
     """Reader and writer of Parquet files, whose columns have the roles that those of a table have.
 
-    See ``rerank.formats.table.format.TableFormat``: columns of lists, labels, ids, texts and answers are
+    See ``rerank.formats.table.TableFormat``: columns of lists, labels, ids, texts and answers are
     found by well-known names or named by options. All other columns of numbers (integers, booleans, decimals,
     also if they are dictionary-encoded) are features, columns of other types are left out and named in a
     warning; a column of lists of numbers is an error. Nulls and NaN are missing values, infinite numbers are

@@ -7,10 +7,10 @@ import os
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.read import Buffer, read_bytes, read_head, shown
@@ -83,8 +83,7 @@ EXPECTED = (
 _LINE = "list, item, rank and score, separated by tabs, ranks 1, 2, 3 ..."
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
+class Scored(Struct, frozen=True, eq=False):
     """Scores of items by their ids."""
 
     lists: CandidateLists  # CandidateLists, with ids of lists and items

@@ -74,7 +74,7 @@ def inputs_of(data: Data, reading: Reading | None = None, *more: str | None) -> 
 def check_inputs(paths: Iterable[str]) -> None:
     """Raise RerankError if a file or store does not exist; an interrupted replacement is completed first."""
     for path in paths:
-        if path != "-":
+        if path != "-" and not os.path.exists(path):
             restore(path)
             if not os.path.exists(path):
                 raise os_error(path, FileNotFoundError())

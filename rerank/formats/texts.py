@@ -106,7 +106,7 @@ def _column(lists: CandidateLists, path: str, lines: StringColumn, numbers: Inde
         missing = int(numbers[np.argmax(numbers >= len(lines))])
         expected = f"one for sentence {missing} of {source} (numbers count from 0)"
         raise FormatError(shown(path), None, found, expected)
-    unused = len(lines) - len(np.unique(numbers))
+    unused = len(lines) - np.count_nonzero(np.bincount(numbers))
     if unused:
         note(f"{shown(path)}: {unused} of {len(lines)} references have no list in {source}")
     return lines if np.array_equal(numbers, np.arange(len(lines))) else lines.take(numbers)

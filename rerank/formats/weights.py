@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct, structs
 
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.read import opening_once, read_bytes, read_head, shown
@@ -21,8 +21,7 @@ from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
 
 
-@dataclass(frozen=True)
-class WeightOptions:
+class WeightOptions(Struct, frozen=True):
     """Options of some formats; a format that does not use an option refuses it."""
 
     feature_names: str | None = None  # path of a list of names that gives each feature's id (bllip)
@@ -93,7 +92,7 @@ def write_weights(
 
 def _checked(format: str, options: WeightOptions | None) -> WeightsFormat:
     found = WEIGHTS.get(format)()
-    for name, value in vars(options or WeightOptions()).items():
+    for name, value in structs.asdict(options or WeightOptions()).items():
         if value is not None and name not in found.honours:
             raise ConfigError(f"weights of format {found.name} do not use --{name.replace('_', '-')}")
     return found

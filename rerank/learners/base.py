@@ -6,10 +6,10 @@ import importlib.util
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
@@ -64,8 +64,7 @@ Observer = tuple[CandidateLists, Callable[[Any, Floats], None]]
 _COLUMN_BYTES = 120  # of a feature's name and its weight in the vectors of a learner
 
 
-@dataclass(frozen=True)
-class FitInputs:
+class FitInputs(Struct, frozen=True):
     """The inputs of a learner besides its training lists; see ``Learner.fit``."""
 
     judge: PreparedMetric | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -213,7 +212,7 @@ class Perceptron(Learner):
     @functools.cached_property
     def relation(self) -> PairRelation:
         """The relation T(p, q) of these settings."""
-        return PairRelation(*(getattr(self, one.name) for one in fields(PairRelation)))
+        return PairRelation(*(getattr(self, name) for name in PairRelation.__struct_fields__))
 
     @property
     def plain(self) -> bool:

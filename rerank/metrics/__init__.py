@@ -19,7 +19,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from rerank.metrics.presets import OF_FILES
+from rerank.metrics.judging import OF_FILES
 
 
 class _Package(ModuleType):

@@ -19,8 +19,10 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, TypeVar, cast
+
+from msgspec import Struct
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError
@@ -30,8 +32,7 @@ from rerank.core.text import number
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.metrics.judges import ReportJudge
-from rerank.metrics.judging import AS_USUAL, Judging
-from rerank.metrics.presets import SETS, expanded, set_called
+from rerank.metrics.judging import AS_USUAL, SETS, Judging, expanded, set_called
 from rerank.metrics.signatures import KEYS, settings_in
 
 T = TypeVar("T")
@@ -220,8 +221,7 @@ def register(name: str, *aliases: str) -> Callable[[M], M]:
     return enter
 
 
-@dataclass(eq=False)
-class Preparation:
+class Preparation(Struct, eq=False):
     """The lists of one evaluation, how they are judged, and the work that its judges share.
 
     Parameters
@@ -235,7 +235,7 @@ class Preparation:
     lists: CandidateLists
     judging: Judging = AS_USUAL
     metrics: Sequence[Metric] | None = None
-    _made: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _made: dict[Any, Any] = {}
 
     def shared(self, make: Callable[[Preparation], T]) -> T:
         """Return ``make(self)``, which is called once for each ``make``."""
@@ -306,7 +306,7 @@ def family_of(text: str) -> type[Metric]:
 def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
     """Return metrics by their names as typed, in that order; of one metric named twice the first is kept.
 
-    A set of metrics (``metrics.sets``) is replaced by its metrics. A string is one name.
+    A set of metrics (``metrics.judging``) is replaced by its metrics. A string is one name.
 
     Raises
     ------

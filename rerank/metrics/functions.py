@@ -28,8 +28,7 @@ from rerank.data.lists import CandidateLists
 from rerank.formats.sources import lists_of, rows_of_references
 from rerank.metrics.base import FAMILIES, Metric
 from rerank.metrics.judges import nothing_judged, scores_of, statistics
-from rerank.metrics.judging import Judging
-from rerank.metrics.presets import OF_FILES
+from rerank.metrics.judging import OF_FILES, Judging
 
 _Options = dict[str, Any]
 

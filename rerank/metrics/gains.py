@@ -15,7 +15,13 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.metrics.base import Preparation, register, value_text
 from rerank.metrics.judging import Judging
-from rerank.metrics.ranking import JudgedJudge, RankingJudge, RankingMetric, any_cutoff, shared_relevance
+from rerank.metrics.ranking import (
+    JudgedJudge,
+    RankingJudge,
+    RankingMetric,
+    cutoff_setting,
+    shared_relevance,
+)
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
 
@@ -125,7 +131,7 @@ class GainMetric(RankingMetric):
     discount: ClassVar[str] = "log2(1+i)"
     normalised: ClassVar[bool] = True
     judge = GainJudge
-    cutoff: int | None = any_cutoff()
+    cutoff: int | None = cutoff_setting()
 
     def gains(self, labels: Floats) -> Floats:
         """Return the gain of each label (n), all above 0."""
@@ -220,7 +226,7 @@ class ExpectedReciprocalRank(RankingMetric):
     examples = ("ERR", "ERR(max=4)@3")
     list_by_list = False  # max is that of all lists
     judge = ReciprocalRankJudge
-    cutoff: int | None = any_cutoff()
+    cutoff: int | None = cutoff_setting()
     max: float | None = _max()
 
     def formula(self, relevance: Relevance) -> list[str]:

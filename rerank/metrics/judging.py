@@ -1,9 +1,15 @@
-"""How systems are judged: one declaration for Python, the command line and everything in between."""
+"""How systems are judged: one declaration for Python, the command line and everything in between.
+
+A set of metrics stands for them wherever several may be named; results, signatures and tables have its
+metrics. Another set is an entry of ``SETS``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Literal, Self
+
+from msgspec import Struct
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
@@ -57,3 +63,49 @@ class Judging(Settings):
 
 
 AS_USUAL = Judging()
+
+# ``rerank.metrics.bleu`` is the function, after ``import rerank.metrics.bleu``, too;
+# ``from rerank.metrics.bleu import Bleu`` reads the file.
+OF_FILES = frozenset({"bleu", "chrf"})
+
+
+class MetricSet(Struct, frozen=True):
+    """Metrics that belong together.
+
+    Attributes
+    ----------
+    summary : str
+        One line for ``rerank list metrics``.
+    source : str
+        The papers or programs that report these.
+    metrics : tuple of str
+        Canonical names, in the order of the report.
+    """
+
+    summary: str
+    source: str
+    metrics: tuple[str, ...]
+
+
+SETS: dict[str, MetricSet] = {
+    "casp": MetricSet(
+        "what assessors of CASP report of estimates of model accuracy",
+        "Estimation of model accuracy in CASP13, Cheng et al. 2019; z-scores as in CASP16",
+        ("label@1", "loss@1", "casp-z@1", "Pearson", "Spearman", "Kendall", "oracle5.label@1"),
+    )
+}
+
+
+def set_called(text: str) -> str | None:
+    """Return the set that ``text`` means, in any case; None if there is none."""
+    name = text.strip().lower()
+    return name if name in SETS else None
+
+
+def expanded(texts: Iterable[str]) -> list[str]:
+    """Return names of metrics in which those of sets are replaced by the names of their metrics."""
+    out: list[str] = []
+    for text in texts:
+        name = set_called(text)
+        out += [text] if name is None else SETS[name].metrics
+    return out

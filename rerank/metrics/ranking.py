@@ -34,14 +34,10 @@ def shared_relevance(preparation: Preparation) -> Relevance:
     return Relevance(preparation.lists, preparation.judging.ties)
 
 
-def any_cutoff() -> Any:
-    """Return a setting for an optional cutoff."""
-    return setting(None, "only the first so many items; none = all", ge=1)
-
-
-def needed_cutoff() -> Any:
-    """Return a setting for a cutoff that must be given."""
-    return setting(..., "only the first so many items", ge=1)
+def cutoff_setting(*, needed: bool = False) -> Any:
+    """Return a setting for a cutoff, which is optional unless it is ``needed``."""
+    more = "" if needed else "; none = all"
+    return setting(... if needed else None, f"only the first so many items{more}", ge=1)
 
 
 class RankingJudge(ReportJudge):
@@ -248,7 +244,7 @@ class AveragePrecision(_Binary):
     )
     examples = ("AP", "AP@3", "AP(rel=2)")
     kernel = staticmethod(_ranking.average_precision)
-    cutoff: int | None = any_cutoff()
+    cutoff: int | None = cutoff_setting()
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         return values / np.maximum(n_relevant, 1.0)
@@ -267,7 +263,7 @@ class ReciprocalRank(_Binary):
     elsewhere = "recip_rank of trec_eval, RR of ir_measures: equal; mrr@k of ranx: equal without ties"
     examples = ("RR", "RR@2")
     kernel = staticmethod(_ranking.reciprocal_rank)
-    cutoff: int | None = any_cutoff()
+    cutoff: int | None = cutoff_setting()
 
 
 @register("P", "prec", "precision")
@@ -282,7 +278,7 @@ class Precision(_Binary):
     elsewhere = "P.K of trec_eval, P@k of ir_measures: equal; precision@k of ranx: equal without ties"
     examples = ("P@3", "P(rel=2)@1")
     kernel = staticmethod(_ranking.hits)
-    cutoff: int = needed_cutoff()
+    cutoff: int = cutoff_setting(needed=True)
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         return values / float(self.cutoff)
@@ -301,7 +297,7 @@ class Recall(_Binary):
     elsewhere = "recall.K of trec_eval, R@k of ir_measures: equal; recall@k of ranx: equal without ties"
     examples = ("R@3",)
     kernel = staticmethod(_ranking.hits)
-    cutoff: int = needed_cutoff()
+    cutoff: int = cutoff_setting(needed=True)
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         return values / np.maximum(n_relevant, 1.0)
@@ -334,7 +330,7 @@ class Success(_Binary):
     )
     examples = ("Success@2", "Success(rel=2)@2")
     kernel = staticmethod(_ranking.success)
-    cutoff: int = needed_cutoff()
+    cutoff: int = cutoff_setting(needed=True)
 
 
 @register("bpref", "binary-preference")
@@ -392,4 +388,4 @@ class Judged(RankingMetric):
     judge = JudgedJudge
     of_judged = True
     unjudged = "counted"
-    cutoff: int | None = any_cutoff()
+    cutoff: int | None = cutoff_setting()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, Floats
@@ -15,8 +15,7 @@ from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first, multiplied
 
 
-@dataclass(frozen=True, eq=False)
-class RawWeights:
+class RawWeights(Struct, frozen=True, eq=False):
     """Weights of raw features: score(x) = weights · x + constant, after missing values are filled.
 
     ``names`` are the model's columns, ``weights`` float64 (n_features). The constant is the same for all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
@@ -73,7 +73,7 @@ def _differences_within(lists: CandidateLists, per_list: int = 50) -> Floats:
 
 def parse_relation(text: str) -> PairRelation:
     """Return the relation of learner settings such as "pairs=split split_top=5"; raises ConfigError."""
-    known = [field.name for field in fields(PairRelation)]
+    known = PairRelation.__struct_fields__
     values: dict[str, Any] = {}
     for part in text.split():
         key, equals, value = part.partition("=")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
@@ -30,8 +31,7 @@ class FittedStep(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """Fitted steps in the order in which they are applied."""
 
     fitted: tuple[FittedStep, ...] = ()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError
@@ -39,8 +39,7 @@ _NO_SCORES = ("grades", "probabilities")
 _CACHE_BY = ("list-kernel", "histogram")  # how a cache of rankers compares lists
 
 
-@dataclass(frozen=True, eq=False)
-class Predicted:
+class Predicted(Struct, frozen=True, eq=False):
     """Lists, the model, and the scores or predicted labels of their items.
 
     ``scores`` are float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.

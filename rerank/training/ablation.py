@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataNote
@@ -133,7 +134,7 @@ class _Runs:
         dev = None if self.dev is None else self._without(self.dev, kept, fill)
         side, bare = self.side, self.side.unlabelled
         if bare is not None:
-            side = replace(side, unlabelled=self._without(bare, kept, fill))
+            side = structs.replace(side, unlabelled=self._without(bare, kept, fill))
         model = select(self.pipeline, with_only(self.lists, kept, "ablation"), dev, side).model
         return self.judge.per_list(model.score_items(self._without(self.test, kept, self.fill)))
 

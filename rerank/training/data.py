@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from rerank.models.weights import NamedWeights
 
 
-@dataclass(frozen=True, eq=False)
-class SideInputs:
+class SideInputs(Struct, frozen=True, eq=False):
     """What is given besides training and development lists.
 
     Attributes
@@ -99,8 +99,7 @@ class FittedView(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+class Split(Struct, frozen=True, eq=False):
     """Lists with the columns of the model, and the watched metric prepared for them, None without one.
 
     ``lists`` went through the steps of stage features: the model scores them. ``learnt`` are what learners
@@ -113,8 +112,7 @@ class Split:
     learnt: CandidateLists
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
+class TrainingData(Struct, frozen=True, eq=False, dict=True):
     """What one or several learners are fitted to.
 
     Attributes
@@ -185,8 +183,7 @@ def column_of_base(lists: CandidateLists) -> int | None:
     return None if found is None else found.index
 
 
-@dataclass(frozen=True, eq=False)
-class OutOfFold:
+class OutOfFold(Struct, frozen=True, eq=False):
     """Out-of-fold scores of all training lists.
 
     Attributes

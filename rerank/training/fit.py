@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from rerank.core.types import Floats
 from rerank.data.judge import SelectingJudge

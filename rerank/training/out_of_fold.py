@@ -7,10 +7,11 @@ list (see data.overlap) stay in one part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from rerank.core import checkpoints, memory
 from rerank.core.types import Floats

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataNote
@@ -27,7 +28,7 @@ from rerank.models.pipeline import Chain
 from rerank.models.training import Value
 from rerank.training.data import NO_SIDE_INPUTS, SideInputs, Split, TrainingData, column_of_base
 from rerank.training.options import TrainOptions, learner_of, refuse_with_classes
-from rerank.training.steps.base import AfterStep, Stage, Step, steps_in_order
+from rerank.training.steps import AfterStep, Stage, Step, steps_in_order
 from rerank.training.steps.features import FillMissing
 
 S = TypeVar("S", bound=Step)
@@ -35,8 +36,7 @@ S = TypeVar("S", bound=Step)
 _MOST_CELLS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class Pipeline:
+class Pipeline(Struct, frozen=True, eq=False):
     """A learner, the metric that is optimised and watched, and all steps in their order.
 
     ``options`` has the rest: the grid, on what settings are selected, and seeds.
@@ -143,7 +143,8 @@ def pipeline_of(options: TrainOptions, learner: Learner | None = None) -> Pipeli
     metric = None if select.metric is None else parse(select.metric)
     pipeline = Pipeline(options, learner, metric, tuple(kind.of(options) for kind in steps_in_order()))
     for step in pipeline.steps:
-        changed = [name for name in step.settings if getattr(step, name) != getattr(type(step), name)]
+        usual = type(step)()
+        changed = [name for name in step.settings if getattr(step, name) != getattr(usual, name)]
         changed += [f"grid: {name}" for name in step.settings if name in options.grid]
         refuse_with_classes(learner, *([] if step.accepts_classes else changed))
     if select.folds is not None and select.tune_base != "folds" and select.by != "cv":

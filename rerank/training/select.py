@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataNote, FitError
@@ -32,8 +33,7 @@ from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
 _RUN_BYTES = 4096  # of a model beside its weights
 
 
-@dataclass(frozen=True, eq=False)
-class Selected:
+class Selected(Struct, frozen=True, eq=False):
     """The model that was selected and, with several seeds, those of all runs by seed."""
 
     model: Model
@@ -134,8 +134,7 @@ def fit_seeds(data: TrainingData, pipeline: Pipeline) -> Selected:
     return Selected(models[best], dict(zip(seeds, models, strict=True)))
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     """The metric of a cell, its best number of rounds, and the change of the base score's weight."""
 
     value: float

@@ -7,8 +7,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataNote, Interrupted
 from rerank.core.files.write import check_target, write_lines
@@ -44,8 +46,7 @@ if TYPE_CHECKING:
     from rerank.models.weights import NamedWeights
 
 
-@dataclass
-class TrainResult:
+class TrainResult(Struct):
     """A fitted model, the training lists, the seconds of each step and, with several seeds, all models.
 
     The features of the lists may be given up, see ``CandidateLists.give_up_features``.

@@ -26,7 +26,7 @@ from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.learners.boosting.boosting import exact_weight
+from rerank.learners.boosting import exact_weight
 from rerank.learners.boosting.examples import ranking_examples, thresholds_of
 from rerank.learners.boosting.rounds import Run, run, savings
 

@@ -21,7 +21,7 @@ from scipy.optimize import linear_sum_assignment
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron import Predtron
 from rerank.learners.predtron.settings import Variant
 from rerank.models.linear import LinearModel
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from rerank.core.types import Floats, Index, Mask
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron import Predtron
 from rerank.models.classes import ClassesModel
 
 LOOP_EXAMPLES = 4000

@@ -36,7 +36,7 @@ from rerank.data.matrix import Dense
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.extensions.questions.features import QASettings, qa_features
 from rerank.formats import FORMATS, load
-from rerank.learners.preference.preference_svm import PreferenceSVM
+from rerank.learners.preference import PreferenceSVM
 from rerank.models.preference import PreferenceModel
 from rerank.models.training import MinimumRecord
 

@@ -29,7 +29,7 @@ from common import arguments, cpu_seconds
 
 import rerank
 from rerank.data.lists import CandidateLists
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 from rerank.models.stumps import StumpModel
 
 ROUNDS = 300

@@ -14,7 +14,7 @@ from rerank.data.scaling import SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
-from rerank.metrics.presets import SETS
+from rerank.metrics.judging import SETS
 from rerank.similarity.base import ITEM_KERNELS, KERNELS
 
 

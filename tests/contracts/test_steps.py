@@ -17,7 +17,7 @@ from rerank.training.config import read_config
 from rerank.training.data import NO_SIDE_INPUTS
 from rerank.training.options import KEYWORDS, TrainOptions, options_of
 from rerank.training.pipeline import pipeline_of, prepare
-from rerank.training.steps.base import STEPS, AfterStep, steps_in_order
+from rerank.training.steps import STEPS, AfterStep, steps_in_order
 from rerank.training.train import pipeline_from
 
 # A value of the first setting that makes the step do something.

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from rerank.core.errors import DataError
 from rerank.data.columns.traces import (
@@ -92,11 +93,11 @@ def test_structures_are_taken_joined_and_stored(tmp_path):
 def test_unfit_columns_are_refused():
     found = traces(3, 2)
     with pytest.raises(DataError, match="keys must rise"):
-        dataclasses.replace(found, keys=found.keys[::-1].copy())
+        structs.replace(found, keys=found.keys[::-1].copy())
     with pytest.raises(DataError, match="coordinates must be numbers"):
-        dataclasses.replace(found, xyz=np.where(np.arange(15).reshape(5, 3) == 7, np.nan, found.xyz))
+        structs.replace(found, xyz=np.where(np.arange(15).reshape(5, 3) == 7, np.nan, found.xyz))
     with pytest.raises(DataError, match="offsets must rise"):
-        dataclasses.replace(found, offsets=np.array([0, 3, 6]))
+        structs.replace(found, offsets=np.array([0, 3, 6]))
     with pytest.raises(DataError, match="traces has 2 entries, expected 3"):
         dataclasses.replace(lists_with(traces(1, 1, 1), None), traces=found)
 

@@ -11,7 +11,7 @@ from scipy import stats
 import rerank
 from rerank.core.errors import DataNote
 from rerank.evaluation.evaluate import evaluate_files
-from rerank.metrics.presets import SETS
+from rerank.metrics.judging import SETS
 
 SYSTEMS = ("ProQ4", "3DCNN", "Ornate", "ProQ3D")  # no gaps; 23 and 8 whole targets; 55 models of 22 targets
 

@@ -82,7 +82,7 @@ def test_the_ends_are_first_best_and_the_table(metric, ties):
     results = results_of(lists, [metric], ties)
     judge = results.metric(metric).judges[0]
     found = by_depth(results, metric, list(results.runs))
-    first = corpus_value(judge, results.table().rows[FIRST_BEST][0][0][0])
+    first = corpus_value(judge, results.bootstrap_table().rows[FIRST_BEST][0][0][0])
     assert found.first_best == first
     assert found.random[0] == pytest.approx(first, abs=1e-12)
     assert found.oracle[0] == pytest.approx(first, abs=1e-12)
@@ -90,7 +90,7 @@ def test_the_ends_are_first_best_and_the_table(metric, ties):
     assert found.oracle[-1] == pytest.approx(judge.oracle(), abs=1e-12)
     for name, values in found.systems.items():
         assert values[0] == pytest.approx(first, abs=1e-12)
-        assert values[-1] == corpus_value(judge, results.table().rows[name][0][0][0])
+        assert values[-1] == corpus_value(judge, results.bootstrap_table().rows[name][0][0][0])
 
 
 def test_folds_and_seeds_are_averaged():

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from evaluation.test_results import fold_lists, two_folds
+from msgspec import structs
 from reference import over_folds
 from scipy import stats
 from small_judging import compare_all, evaluate, every_pair, of_systems, part_of
@@ -67,7 +68,7 @@ def of_texts(metric, **options):
     for part in both.parts:
         lists = replace(part.lists, texts=words(part.lists.n_items), references=(words(part.lists.n_lists),))
         parts.append(part_of(part.name, lists, [metric]))
-    return replace(both, parts=tuple(parts))
+    return structs.replace(both, parts=tuple(parts))
 
 
 @pytest.mark.parametrize("metric", ["AP", "nDCG@3", "label", "WER", "BLEU"])
@@ -78,7 +79,7 @@ def test_folds_and_seeds_are_those_of_loops(metric):
     (summary,) = found.metrics.values()
     judges = [part.judges[metric] for part in results.parts]
     judged = [np.flatnonzero(judge.judged).tolist() for judge in judges]
-    statistics = {name: results.table().rows[name][0] for name in ("drawn", "plain")}
+    statistics = {name: results.bootstrap_table().rows[name][0] for name in ("drawn", "plain")}
     sampled = {name: over_folds.sampled(judges, of, judged, 40, 3) for name, of in statistics.items()}
     for name, of in statistics.items():
         row = summary.rows[name][100]

@@ -28,7 +28,7 @@ from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.builders import each_line
-from rerank.formats.jsonl.format import JSONLines
+from rerank.formats.jsonl import JSONLines
 
 STRINGS = StringColumn.from_strings
 

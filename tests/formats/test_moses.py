@@ -21,7 +21,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
-from rerank.formats.moses.format import Moses
+from rerank.formats.moses import Moses
 
 
 def read(tmp_path: Path, data: bytes, **options: object) -> CandidateLists:

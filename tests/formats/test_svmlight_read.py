@@ -23,7 +23,7 @@ from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import KEPT
-from rerank.formats.svmlight.format import SVMLight
+from rerank.formats.svmlight import SVMLight
 
 
 def read(tmp_path: Path, data: bytes, **options: object) -> CandidateLists:

@@ -20,7 +20,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
 from rerank.data.store import arrays_of
 from rerank.formats import load
-from rerank.formats.svmlight import format, stream
+from rerank.formats import svmlight as format
+from rerank.formats.svmlight import stream
 
 
 def outcome(path: Path, large: int, piece: int, **options: Any) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.formats import load
-from rerank.formats.svmlight.format import SVMLight
+from rerank.formats.svmlight import SVMLight
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 numbers = st.one_of(

@@ -25,7 +25,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.names import KNOWN
 from rerank.formats import load
-from rerank.formats.table.format import TableFormat
+from rerank.formats.table import TableFormat
 
 STRINGS = StringColumn.from_strings
 

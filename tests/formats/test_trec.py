@@ -21,7 +21,7 @@ from rerank.data.matrix import Dense
 from rerank.data.store import write_store
 from rerank.formats import load
 from rerank.formats.base import save
-from rerank.formats.trec.format import TRECRun
+from rerank.formats.trec import TRECRun
 from rerank.metrics.base import parse
 from rerank.metrics.judging import Judging
 

@@ -18,7 +18,7 @@ from rerank.core.files import read as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.formats.trec.format import ThreeColumnRun, TRECRun
+from rerank.formats.trec import ThreeColumnRun, TRECRun
 from rerank.formats.trec.qrels import Judgements, read_qrels
 from tests.reference import trec as slow
 

@@ -16,7 +16,7 @@ from reference import boosting as slow
 import rerank
 from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.boosting.boosting import Boosting
+from rerank.learners.boosting import Boosting
 from rerank.learners.boosting.rounds import savings
 from rerank.models.base import load_model
 

@@ -10,8 +10,8 @@ from make import LAYOUTS, features
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.learners.boosting import Boosting
 from rerank.learners.boosting import rounds as curve
-from rerank.learners.boosting.boosting import Boosting
 from rerank.metrics.base import parse
 
 

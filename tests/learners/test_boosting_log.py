@@ -16,7 +16,7 @@ from rerank.native.learners._boosting_log import LogLoss
 
 from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.boosting.boosting import Boosting
+from rerank.learners.boosting import Boosting
 from rerank.learners.boosting.examples import ranking_examples, thresholds_of
 
 

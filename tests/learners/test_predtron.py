@@ -13,7 +13,7 @@ from reference import predtron as slow
 
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron import Predtron
 from rerank.learners.predtron.ranking import graded_lists
 from rerank.learners.predtron.steps import discounts, linked, radius2
 from rerank.metrics.base import parse

@@ -11,7 +11,7 @@ from reference import predtron_classes as slow
 
 from rerank.core.errors import RerankError
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron import Predtron
 from rerank.models.base import load_model
 
 PLAIN = {"average": "last", "shuffle": False, "bias": 0.0, "epochs": 1}

@@ -15,10 +15,9 @@ from rerank.core.errors import DataError, DataNote, FitError
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
+from rerank.learners.preference import STEPS, PreferenceSVM, solver
 from rerank.learners.preference import fits as fits_module
-from rerank.learners.preference import solver
 from rerank.learners.preference.fits import best_scale
-from rerank.learners.preference.preference_svm import STEPS, PreferenceSVM
 from rerank.learners.preference.solver import KernelRows, PreferenceDual
 from rerank.learners.ranksvm import RankSVM
 from rerank.metrics.base import parse

@@ -15,7 +15,7 @@ from reference import rankboost as slow
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 from rerank.learners.rankboost.rankers import Grouping, cuts, weak_rankers
 from rerank.learners.rankboost.rounds import ExplicitPairs, PairRanges
 from rerank.metrics.base import parse

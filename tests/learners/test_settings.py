@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rerank.core.errors import ConfigError
-from rerank.learners.boosting.boosting import Boosting
+from rerank.learners.boosting import Boosting
 from rerank.learners.ordinal import OapBpm, PRank, UnevenMargin
 from rerank.learners.perceptron import Perceptron
-from rerank.learners.predtron.predtron import Predtron
-from rerank.learners.preference.preference_svm import PreferenceSVM
+from rerank.learners.predtron import Predtron
+from rerank.learners.preference import PreferenceSVM
 
 WRONG = [
     (Boosting, {"relevant": 2.0}, "relevant is for task=classification"),

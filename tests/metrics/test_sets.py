@@ -9,7 +9,7 @@ from rerank.cli.listings import metric_lines
 from rerank.core.errors import ConfigError
 from rerank.experiments.config import ExperimentConfig
 from rerank.metrics.base import FAMILIES, parse, parse_all
-from rerank.metrics.presets import SETS, expanded
+from rerank.metrics.judging import SETS, expanded
 
 CASP = SETS["casp"].metrics
 

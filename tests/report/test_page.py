@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -129,13 +130,13 @@ def test_lists_without_an_order_say_what_is_missing():
 
 def test_several_sets_have_a_section_of_their_own():
     small = {"n_folds": 1, "shares": (100,), "metrics": ("AP",), "models": False}
-    sets = [replace(experiment(**small), name=name) for name in ("one", "two", "two")]
+    sets = [structs.replace(experiment(**small), name=name) for name in ("one", "two", "two")]
     page = check_structure(page_text(sets))
     assert titles(page)[0] == "All data sets"
     assert [text for level, text in page.headings if level == 2] == ["All data sets", "one", "two", "two"]
     ranks = [label for label in page.figures() if label.startswith("Mean ranks by AP over 3 data sets: ")]
     assert len(ranks) == 1
-    few = [replace(one, runs=dict(list(one.runs.items())[:2])) for one in sets]
+    few = [structs.replace(one, runs=dict(list(one.runs.items())[:2])) for one in sets]
     assert not any(label.startswith("Mean ranks") for label in check_structure(page_text(few)).figures())
 
 
@@ -175,7 +176,7 @@ def hostile():
     rows = {
         name: {
             share: tuple(
-                tuple(replace(one, weights={HOSTILE[i]: float(i) for i in range(8)}) for one in fold)
+                tuple(structs.replace(one, weights={HOSTILE[i]: float(i) for i in range(8)}) for one in fold)
                 for fold in folds
             )
             for share, folds in shares.items()
@@ -185,7 +186,7 @@ def hostile():
     found = results_(
         HOSTILE[0], (part_of(HOSTILE[1], lists, ["AP", "WER"]),), rows, baseline=HOSTILE[2], samples=20
     )
-    return replace(found, notes=HOSTILE)
+    return structs.replace(found, notes=HOSTILE)
 
 
 def test_hostile_names_are_only_text():
@@ -233,7 +234,7 @@ def test_many_systems_fit_in_a_megabyte():
     results = experiment(
         tuple(f"system {i}" for i in range(23)), n_folds=5, seeds=(None,), shares=(40, 60, 80, 100)
     )
-    text = page_text(replace(results, judging=results.judging.with_settings(samples=20)))
+    text = page_text(structs.replace(results, judging=results.judging.with_settings(samples=20)))
     page = check_structure(text)
     assert len(text.encode()) < 1_000_000
     assert "The 8 best of 23 systems are shown." in page.text

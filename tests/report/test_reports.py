@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
 from io import StringIO
 
 import numpy as np
 import pytest
 from evaluation.test_results import two_folds
 from experiments.conftest import lists_of
+from msgspec.structs import replace
 from small_judging import of_systems
 
 from rerank.core.tables.display import FORMS
-from rerank.report.reports import Report
+from rerank.report import Report
 
 
 def over_folds():

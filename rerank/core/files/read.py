@@ -20,6 +20,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
+from msgspec import Struct
+
 from rerank.core import progress
 from rerank.core.errors import RerankError, os_error
 from rerank.core.files.archives import (
@@ -110,13 +112,12 @@ class Input:
             self.raw.close()
 
 
-class _Table:
+class _Table(Struct):
     """Inputs of one call: those of which only the first bytes were read, those that are read, used pipes."""
 
-    def __init__(self) -> None:
-        self.waiting: dict[Key, Input] = {}
-        self.used: dict[Key, Input] = {}
-        self.taken: list[Input] = []
+    waiting: dict[Key, Input] = {}
+    used: dict[Key, Input] = {}
+    taken: list[Input] = []
 
     def take(self, key: Key, found: Input, once: bool) -> None:
         """Note that an input is read, and whether it can be read only once."""
@@ -321,21 +322,18 @@ def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # a kernel without them
             pages.madvise(mmap.MADV_HUGEPAGE)
-    at = 0
-    with memoryview(pages) as room, progress.step(_reading(path), size, "byte") as advance:
+    at, what = 0, f"reading {os.path.basename(path)}"
+    with memoryview(pages) as room, progress.step(what, size, "byte") as advance:
         while at < size and (n := file.readinto(room[at : at + _PIECE])):  # type: ignore[attr-defined]
             at += n
             advance(n)
     return pages if at == size else bytearray(pages[:at])
 
 
-def _reading(path: str) -> str:
-    return f"reading {os.path.basename(shown(path))}"
-
-
 def _counted(blocks: Iterable[bytes], source: Input, path: str) -> Iterator[bytes]:
     """Yield blocks and report progress: how much of a file was read for them, or how much they are."""
-    with progress.step(_reading(path), source.size or None, "byte") as advance:
+    what = f"reading {os.path.basename(shown(path))}"
+    with progress.step(what, source.size or None, "byte") as advance:
         at = 0
         for block in blocks:
             now = source.raw.tell() if source.size else at + len(block)

@@ -24,8 +24,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import IO, Any, TextIO
+
+from msgspec import Struct, field
 
 from rerank.core import progress
 from rerank.core.errors import RerankError, os_error, visible
@@ -46,8 +47,7 @@ from rerank.core.files.filesystem import (
 _MOST_LOCKS = 200  # descriptors that a group of outputs keeps open
 
 
-@dataclass
-class StagedOutput:
+class StagedOutput(Struct):
     """An output that is being prepared.
 
     Attributes
@@ -99,8 +99,7 @@ class StagedOutput:
         self.close()
 
 
-@dataclass
-class _Transaction:
+class _Transaction(Struct):
     """Outputs that wait for each other, and folders that were made for them."""
 
     parts: list[StagedOutput] = field(default_factory=list)

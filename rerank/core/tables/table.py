@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Scalar = str | int | float | bool | None
 Level = Literal[0, 1, 2, 3]
@@ -22,8 +24,7 @@ def plain(value: Any) -> str:
     return "-" if value is None or value != value else str(value)
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Columns that belong together, such as those of one metric.
 
     Attributes
@@ -38,8 +39,7 @@ class Group:
     title: str
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table.
 
     Attributes
@@ -87,8 +87,7 @@ class Column:
     order: Callable[[Any], float] | None = None
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row of a table.
 
     Attributes
@@ -109,8 +108,7 @@ class Row:
     mark: str = ""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table of raw values.
 
     Attributes

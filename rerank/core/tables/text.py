@@ -72,18 +72,15 @@ def beside(titles: Sequence[str], blocks: Sequence[Drawing]) -> Drawing:
 class _Column:
     """The head, line by line, and the cells of a column, with the width of the widest."""
 
-    def __init__(self, head: Sequence[str], cells: Sequence[str]) -> None:
-        self.head, self.cells = head, cells
-        self.width = max(map(cells_of, (*head, *cells)), default=0)
+    def __init__(self, head: str, cells: Sequence[str]) -> None:
+        self.head = [cell_text(line) for line in head.split("\n")]
+        self.cells = [cell_text(cell) for cell in cells]
+        self.width = max(map(cells_of, (*self.head, *self.cells)))
 
 
 def _columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[_Column]:
     columns = zip(heads, *rows, strict=True)
-    return [_Column(_head(head), [cell_text(cell) for cell in cells]) for head, *cells in columns]
-
-
-def _head(text: str) -> list[str]:
-    return [cell_text(line) for line in text.split("\n")]
+    return [_Column(head, cells) for head, *cells in columns]
 
 
 def _grid(columns: Sequence[_Column], left: Sequence[bool], gap: str, dim: int | None = None) -> Drawing:
@@ -256,7 +253,7 @@ class _Layout:
                     for row in self.table.rows
                 )
                 texts = [text + mark for text, mark in zip(texts, marks, strict=True)]
-            self._measured[j, narrow, most] = _Column(_head(head), [cell_text(text) for text in texts])
+            self._measured[j, narrow, most] = _Column(head, texts)
         return self._measured[j, narrow, most]
 
     def _groups(self, places: Sequence[int]) -> list[tuple[str, list[int]]]:

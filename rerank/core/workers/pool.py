@@ -17,8 +17,9 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from rerank.core.errors import DataNote, RerankError
 
@@ -32,8 +33,7 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
-@dataclass(frozen=True)
-class TaskError:
+class TaskError(Struct, frozen=True):
     """A task that failed: its error, and the traceback as text.
 
     Attributes
@@ -55,8 +55,7 @@ class TaskError:
 Note = tuple[str, type[Warning], str, int]  # text, class, file and line
 
 
-@dataclass
-class Outcome:
+class Outcome(Struct):
     """The result of a task, and the warnings that it issued."""
 
     value: Any

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, ArrayLike, DTypeLike, Floats, Index, Mask
@@ -91,8 +91,7 @@ def fresh_array(shape: tuple[int, ...], dtype: DTypeLike) -> AnyArray:
     return np.frombuffer(pages, dtype=kind).reshape(shape)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Ragged:
+class Ragged(Struct, frozen=True, eq=False):
     """A column with any number of values for each list, possibly none.
 
     Raises DataError if the arrays are not of this form.

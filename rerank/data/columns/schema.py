@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import Index
@@ -15,6 +16,8 @@ from rerank.data.arrays import is_masked
 from rerank.data.columns.strings import utf8
 
 Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces"]
+
+Per = Literal["item", "list", "feature"]
 
 TREE = "tree"  # the name of the column ``trees`` among the named ones
 
@@ -26,8 +29,7 @@ ARRAYS: dict[str, tuple[tuple[np.dtype[Any], ...], int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """What one column holds.
 
     Attributes
@@ -40,7 +42,7 @@ class Column:
     """
 
     kind: Kind
-    per: Literal["item", "list", "feature"]
+    per: Per
     several: bool = False
 
     @property
@@ -67,19 +69,9 @@ class Column:
             raise DataError(f"{name} holds an infinite value")
 
 
-def per_item(kind: Kind, *, several: bool = False) -> dict[str, Column]:
-    """Field metadata of a column with one entry for each item."""
-    return {"column": Column(kind, "item", several)}
-
-
-def per_list(kind: Kind, *, several: bool = False) -> dict[str, Column]:
-    """Field metadata of a column with one entry for each list."""
-    return {"column": Column(kind, "list", several)}
-
-
-def per_feature(kind: Kind) -> dict[str, Column]:
-    """Field metadata of a column with one entry for each feature."""
-    return {"column": Column(kind, "feature")}
+def column(per: Per, kind: Kind, *, several: bool = False) -> dict[str, Column]:
+    """Return the field metadata of a column with one entry for each item, list or feature."""
+    return {"column": Column(kind, per, several)}
 
 
 def declared(owner: type) -> Mapping[str, Column]:

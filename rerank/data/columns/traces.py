@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask, NDArray
@@ -25,8 +25,7 @@ LAST_NUMBER = (1 << 23) - 1
 _FURTHEST = 1e6  # Å; squares and their sums stay exact to far less than a distance matters
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Traces:
+class Traces(Struct, frozen=True, eq=False):
     """A column with one structure for each entry: its residues in the order of their keys.
 
     Raises DataError if the arrays are not of this form.

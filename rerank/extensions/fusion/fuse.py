@@ -27,8 +27,8 @@ from rerank.evaluation.systems import mapped_items, mapped_judgements
 from rerank.extensions.fusion.runs import Runs
 from rerank.formats.base import ReadOptions
 from rerank.formats.sources import check_outputs, read_lists
-from rerank.formats.trec.format import Run
-from rerank.formats.trec.format import fused as merged
+from rerank.formats.trec import Run
+from rerank.formats.trec import fused as merged
 from rerank.formats.trec.qrels import Judgements, with_qrels
 from rerank.learners.base import LEARNERS, Learner
 from rerank.learners.baselines import Fusion

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, DataNote

@@ -58,7 +58,7 @@ class Sample:
         other = first if baseline == FIRST_BEST else _scores_of(judged, baseline)
         assert other is not None  # the first stage is there
         scores = {"system": _scores_of(judged, system), "baseline": other}
-        rows = judged.table().rows
+        rows = judged.bootstrap_table().rows
         statistics = {"system": rows[system][0][0][0], "baseline": rows[baseline][0][0][0]}
         judge = judged.parts[0].judges[next(iter(judged.parts[0].judges))]
         known = judge.judged & judged.parts[0].judged

@@ -378,7 +378,7 @@ def selective(
         judging.with_settings(baseline="baseline"),
     )
     tests = tests_of(
-        result.table(),
+        result.bootstrap_table(),
         [(rule, other) for rule in names for other in (ALWAYS, "baseline")],
         0,
         judging.level,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, FitError
@@ -14,7 +14,7 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.extensions.transductive.base import Adapted, Adapter, Transductive
-from rerank.extensions.transductive.generation.fg import GeneratedModel, generated_share
+from rerank.extensions.transductive.generation import GeneratedModel, generated_share
 from rerank.extensions.transductive.generation.projection import KernelFeatures, Projection
 from rerank.extensions.transductive.space import Basis, Points
 from rerank.extensions.transductive.weighting.lists import ListWeighting, WeighedLists
@@ -27,7 +27,7 @@ from rerank.extensions.transductive.weighting.pairs import (
 )
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.meta_learner import MetaLearner
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 from rerank.models.base import Model
 from rerank.models.training import Fact
 

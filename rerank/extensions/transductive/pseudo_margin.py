@@ -17,7 +17,7 @@ from rerank.extensions.transductive.base import Adapted, Adapter, Transductive
 from rerank.extensions.transductive.native import _pseudo_margin
 from rerank.extensions.transductive.space import Basis
 from rerank.learners.base import LEARNERS
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 from rerank.learners.rankboost.rounds import Distribution, PairRanges, boost, ranges_of
 from rerank.models.stumps import StumpModel
 

@@ -16,7 +16,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.pairs import Concordance, PairRelation, Pairs, make_pairs
 from rerank.learners.base import Learner
-from rerank.learners.rankboost.rankboost import RankBoost, check_columns
+from rerank.learners.rankboost import RankBoost, check_columns
 from rerank.models.base import Model
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -1,4 +1,4 @@
-"""Reading of JSON Lines into growing columns; the schema is in rerank/formats/jsonl/format.py."""
+"""Reading of JSON Lines into growing columns; the schema is in rerank/formats/jsonl/__init__.py."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import itertools
 import json
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import shown
@@ -317,8 +317,7 @@ class ItemReader(Reader):
         return MisfitError("references", "references", f"those that list {quoted(name)} has above")
 
 
-@dataclass
-class _Shared:
+class _Shared(Struct):
     """The prompts and references of some lines, which the lines of a list should share."""
 
     n: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from rerank.core.types import Bytes, Floats, Index, Ints, Mask
 from rerank.data.columns.offsets import offsets_of
@@ -30,8 +30,7 @@ class UnplannedError(Exception):
     """Lines that only Python can read."""
 
 
-@dataclass
-class Plan:
+class Plan(Struct):
     """A tree of nodes, see ``native.formats._jsonl.Shredder``, and what they are for; node 0 is a line."""
 
     nodes: list[Node] = field(default_factory=list)
@@ -199,8 +198,7 @@ _NO_VALUE, _NULL = NO_VALUE.bit_length() - 1, NULL.bit_length() - 1
 _REAL, _STRING = KINDS.index("real"), KINDS.index("string")
 
 
-@dataclass
-class Part:
+class Part(Struct):
     """What a node has of some lines: views that the next lines overwrite."""
 
     kinds: Bytes

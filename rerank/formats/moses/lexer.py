@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import FormatError
 from rerank.core.text import count
@@ -151,8 +152,7 @@ class Vocabulary:
             self.ids.grow()
 
 
-@dataclass
-class Columns:
+class Columns(Struct):
     """first : int64 (n_names), the first column of each name; names None = numbers alone."""
 
     first: Index
@@ -242,8 +242,7 @@ def check_numbers(piece: Piece, vocabulary: Vocabulary, n: int) -> None:
     fill(fill_sparse, piece, vocabulary, first, np.zeros(n, dtype=np.int64), *row)
 
 
-@dataclass
-class Fault:
+class Fault(Struct):
     """What is wrong with the names of a file as a whole, and in which row of all files."""
 
     row: int

@@ -7,9 +7,9 @@ several files, are brought together at the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import shown
@@ -42,8 +42,7 @@ _WHAT = "dense features (sparse ones need memory for values alone: --layout spar
 _AT_ONCE = 1 << 16  # rows whose absent values are filled in at a time
 
 
-@dataclass
-class _Dense:
+class _Dense(Struct):
     """Rows of the columns so far, NaN where a line has no value."""
 
     columns: Columns
@@ -63,8 +62,7 @@ class _Dense:
         return known.sum(axis=1), np.nonzero(known)[1].astype(np.int32), values[known]
 
 
-@dataclass
-class _Sparse:
+class _Sparse(Struct):
     """Compressed rows of the columns so far."""
 
     columns: Columns

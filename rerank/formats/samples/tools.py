@@ -13,7 +13,7 @@ from rerank.data.columns.class_sets import plain_answer
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.schema import MisfitError, described, name_of, number_of
-from rerank.formats.samples.base import (
+from rerank.formats.samples import (
     Dump,
     Row,
     Rows,

@@ -12,10 +12,10 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core import progress
 from rerank.core.errors import FormatError
@@ -154,8 +154,7 @@ _MOST_STEPS = 8192
 _LABEL_AND_QID = re.compile(rb"[^ \t\r#]+[ \t\r]+qid:")
 
 
-@dataclass
-class Source:
+class Source(Struct):
     """A file's bytes in parts of whole lines, and what its first item line shows."""
 
     path: str
@@ -172,13 +171,13 @@ class Source:
 
     def each(self, work: Callable[[int], T]) -> list[T]:
         """Return the results of ``work`` on the number of each part, in order; uses threads if allowed."""
-        threads = min(self.options.n_threads(), len(self.parts))
+        threads = min(self.options.n_threads(), len(self.parts) - 1)  # the last part is some last lines
         results: list[T] = []
         shown = progress.step(f"parsing {os.path.basename(self.path)}", len(self.text), "byte")
         with shown as advance, ExitStack() as stack:
             pool = None
             if threads > 1:
-                from concurrent.futures import ThreadPoolExecutor  # small files do without it
+                from concurrent.futures import ThreadPoolExecutor  # which small files do without
 
                 pool = stack.enter_context(ThreadPoolExecutor(threads))
             for result in (map if pool is None else pool.map)(work, range(len(self.parts))):
@@ -212,8 +211,7 @@ def first_item(data: Buffer, start: int, path: str) -> tuple[int, bool]:
     raise FormatError(path, None, "no item line", _EXPECTED)
 
 
-@dataclass
-class _Shape:
+class _Shape(Struct):
     """Rows of each part, and what is known or guessed of values and columns."""
 
     row_bounds: Index
@@ -252,8 +250,7 @@ def _measure(source: Source, least_width: int) -> _Shape:
     return _Shape(offsets_of([rows for rows, _, _ in counts]), width, values_of_parts)
 
 
-@dataclass
-class Items:
+class Items(Struct):
     """What the item lines of a file hold, in their order."""
 
     features: Features
@@ -269,11 +266,6 @@ def read_items(source: Source, given: ColumnNames | None) -> Items:
     spans = np.empty((shape.n_rows, 4), dtype=np.int64)
     features, names = _named_features(source, shape, labels, spans, given)
     return Items(features, names, labels, spans)
-
-
-def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
-    """Return the lists of a file, with the names ``given``; raises FormatError at its first bad line."""
-    return grouped_items(source, read_items(source, given))
 
 
 def grouped_items(source: Source, items: Items) -> CandidateLists:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import read_bytes, shown
@@ -35,8 +35,7 @@ _COLUMNS = {
 Words = Callable[[bytes, int], FormatError]
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(Struct, frozen=True, eq=False):
     """The lines of a file that are not blank, up to the first fault."""
 
     source: str
@@ -197,8 +196,7 @@ _MOST_SHOWN = 8
 _DEEPEST = 4  # subset, split, query, document
 
 
-@dataclass(frozen=True)
-class Nested:
+class Nested(Struct, frozen=True):
     """Numbers by query and document, and the name of the model that MTEB records for them, "" = none."""
 
     numbers: dict[str, dict[str, Any]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.read import read_head, shown
@@ -26,8 +27,7 @@ from rerank.native.formats._trec import Scanner
 _NUMBER = re.compile(rb"[0-9]{1,9}")
 
 
-@dataclass(frozen=True, eq=False)
-class Judgements:
+class Judgements(Struct, frozen=True, eq=False):
     """Labels of documents by query."""
 
     source: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import auto_or_positive
@@ -19,13 +20,12 @@ from rerank.models.base import Model, multiplied
 from rerank.models.training import BaseScaleRecord
 from rerank.native.data._matrix import Difference
 from rerank.native.data._spread import Spread, squares_within
-from rerank.training.steps.base import STEPS, Stage, Step
+from rerank.training.steps import STEPS, Stage, Step
 
 BaseScale = float | Literal["auto"]
 
 
-@dataclass(frozen=True)
-class ScaledColumn:
+class ScaledColumn(Struct, frozen=True):
     """A feature that is the base score, and the factor by which a learner sees it multiplied."""
 
     index: int
@@ -51,8 +51,7 @@ class ScaledColumn:
 
 
 @STEPS.register("base_scale")
-@dataclass(frozen=True)
-class ScaleBase(Step):
+class ScaleBase(Step, frozen=True):
     """Multiply the base score's feature for the learner, "auto" = as much variance as all others together."""
 
     base_scale: BaseScale = 1.0

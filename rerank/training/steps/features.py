@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
+
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
@@ -15,12 +16,11 @@ from rerank.data.scaling import AUTO, SCALINGS, Scaling, fit_scaling
 from rerank.learners.base import LEARNERS, Learner
 from rerank.training.data import TrainingData
 from rerank.training.options import TrainOptions
-from rerank.training.steps.base import STEPS, Stage, Step
+from rerank.training.steps import STEPS, Stage, Step
 
 
 @STEPS.register("missing")
-@dataclass(frozen=True)
-class FillMissing(Step):
+class FillMissing(Step, frozen=True, dict=True):
     """Fill missing values by a name of data.missing.POLICIES; None keeps features as they are.
 
     Scores of merged runs are filled by list-min unless another policy is chosen, or stay missing if the
@@ -61,8 +61,7 @@ class FillMissing(Step):
 
 
 @STEPS.register("scaling")
-@dataclass(frozen=True)
-class ScaleFeatures(Step):
+class ScaleFeatures(Step, frozen=True):
     """Scale features by a name of ``rerank list scalings``."""
 
     scaling: str = AUTO

@@ -6,7 +6,6 @@ on development lists after any learner, leaves those lists as they were.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,15 +19,14 @@ from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.training import MarginRecord
 from rerank.training.data import TrainingData
-from rerank.training.steps.base import STEPS, AfterStep, Folds
+from rerank.training.steps import STEPS, AfterStep, Folds
 
 # Values that differ by no more than this share are equal: the rest is rounding.
 _EQUAL = 1e-12
 
 
 @STEPS.register("keep_margin")
-@dataclass(frozen=True)
-class KeepMargin(AfterStep):
+class KeepMargin(AfterStep, frozen=True):
     """Set the lead over the first-best that takes its place, "auto" = tuned on the development lists."""
 
     keep_margin: float | Literal["auto", "none"] = "none"

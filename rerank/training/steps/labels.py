@@ -5,10 +5,11 @@ Development lists and out-of-fold scores keep their own labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
@@ -18,7 +19,7 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import Learner
 from rerank.models.training import Training, UnjudgedRecord
 from rerank.training.data import TrainingData
-from rerank.training.steps.base import STEPS, Stage, Step
+from rerank.training.steps import STEPS, Stage, Step
 
 if TYPE_CHECKING:
     from rerank.data.labels import Quantiser
@@ -75,8 +76,7 @@ class _OfLabels:
         return weights
 
 
-@dataclass(frozen=True)
-class Level(_OfLabels):
+class Level(_OfLabels, Struct, frozen=True):
     """The label that unjudged items of judged lists get."""
 
     label: float
@@ -87,8 +87,7 @@ class Level(_OfLabels):
 
 
 @STEPS.register("unjudged")
-@dataclass(frozen=True)
-class LabelUnjudged(Step):
+class LabelUnjudged(Step, frozen=True):
     """Leave unjudged items out ("skip"), learn from them as "negative", or refuse them ("error").
 
     ``label`` is what they get, which ``resolve`` finds; metrics see no label. None = they are left out.
@@ -154,8 +153,7 @@ class LabelUnjudged(Step):
         )
 
 
-@dataclass(frozen=True)
-class QuantisedLabels(_OfLabels):
+class QuantisedLabels(_OfLabels, Struct, frozen=True):
     """A scheme that quantises labels: best, above=T, model=FILE, top=P%, kmeans=K or list-kmeans=K."""
 
     quantiser: Quantiser
@@ -168,8 +166,7 @@ class QuantisedLabels(_OfLabels):
 
 
 @STEPS.register("quantise")
-@dataclass(frozen=True)
-class QuantiseLabels(Step):
+class QuantiseLabels(Step, frozen=True):
     """Quantise the labels of all training lists, before features are selected or folds are drawn."""
 
     quantise: str | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.types import Floats
@@ -16,14 +16,13 @@ from rerank.data.matrix import Dense
 from rerank.models.base import Model
 from rerank.models.training import RoundsRecord, TunedBaseRecord
 from rerank.training.data import OutOfFold, Split, TrainingData
-from rerank.training.steps.base import STEPS, AfterStep, Folds
+from rerank.training.steps import STEPS, AfterStep, Folds
 
 FOLDS = 5
 _GAIN = 1e-9  # what a step must gain, in the metric's units: less is rounding
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """What the line search found: the base score's weight times ``factor``, or plus ``added``."""
 
     factor: float | None
@@ -33,8 +32,7 @@ class Change:
 
 
 @STEPS.register("tune_base")
-@dataclass(frozen=True)
-class TuneBase(AfterStep):
+class TuneBase(AfterStep, frozen=True):
     """Tune the base score's weight on the dev lists, or on out-of-fold scores ("folds").
 
     Attributes

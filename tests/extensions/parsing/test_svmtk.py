@@ -277,7 +277,7 @@ def test_a_slow_reader_agrees(tmp_path: Path, seed: int, monkeypatch: pytest.Mon
     rows = [row for row in map(parsed, lines) if row is not None]
     if seed % 2:
         blocks = [line.encode() + b"\n" for line in lines]
-        monkeypatch.setattr("rerank.extensions.parsing.svmtk.format.whole_lines", lambda path: iter(blocks))
+        monkeypatch.setattr("rerank.extensions.parsing.svmtk.whole_lines", lambda path: iter(blocks))
     lists = read(tmp_path, *lines)
     order = range(len(rows)) if lists.rows is None else lists.rows.tolist()
     rows = [rows[i] for i in order]

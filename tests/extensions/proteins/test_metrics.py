@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from reference.everything import column_of, judged_lists
 
 from rerank.core.errors import DataError, DataNote
@@ -124,7 +125,7 @@ def test_counts_stay_with_a_set(monkeypatch):
 def test_counts_that_are_not_those_of_the_structures_are_refused():
     lists = judged_lists(5, sizes=(3, 4, 6))
     kept = label(lists, "GDT-TS")
-    other = replace(kept, natives=replace(lists.natives, xyz=lists.natives.xyz[::-1].copy()))
+    other = replace(kept, natives=structs.replace(lists.natives, xyz=lists.natives.xyz[::-1].copy()))
     with pytest.raises(DataError, match=r"item 'd.+': the saved counts are of another structure"):
         parse("GDT-TS").prepare(other)
     counts = kept.counts["superposition"].copy()

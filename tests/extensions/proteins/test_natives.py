@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.columns.strings import StringColumn
@@ -285,7 +286,7 @@ def test_the_native_among_its_models_is_reported(tmp_path):
     xyz = lists.traces.xyz.copy()
     copy = attach(lists, native)[0].natives.xyz
     xyz[50:100], xyz[100:] = copy, copy[:-1]
-    _, notes = attach(lists.with_structures(traces=replace(lists.traces, xyz=xyz)), native)
+    _, notes = attach(lists.with_structures(traces=structs.replace(lists.traces, xyz=xyz)), native)
     assert notes == ["models: 1 model with the native's own coordinates (list 'T1', item 'm2')"]
 
 

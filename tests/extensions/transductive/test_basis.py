@@ -9,7 +9,7 @@ from make import LAYOUTS, lists
 from rerank.core.errors import DataError, FitError
 from rerank.extensions.transductive.space import Basis
 from rerank.learners.base import LEARNERS
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 
 SETTINGS = [
     {},

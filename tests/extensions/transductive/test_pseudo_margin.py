@@ -15,7 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.extensions.transductive.lists import single
 from rerank.extensions.transductive.pseudo_margin import PseudoMargin, PseudoPairs
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 from rerank.models.stumps import StumpModel
 
 BASES = [

@@ -14,8 +14,8 @@ from rerank.core.files.read import read_head, shown
 from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
+from rerank.extensions.parsing.svmtk import texts_of
 from rerank.extensions.parsing.svmtk.examples import Lines, named_trees
-from rerank.extensions.parsing.svmtk.format import texts_of
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import each_line
 from rerank.formats.common import finite, quoted

@@ -7,7 +7,7 @@ from small_training import fit
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.tables.data import to_json
 from rerank.data.scaling import Scaling
-from rerank.extensions.transductive.generation.fg import GeneratedModel
+from rerank.extensions.transductive.generation import GeneratedModel
 from rerank.extensions.transductive.generation.projection import KernelFeatures, Projection
 from rerank.extensions.transductive.space import Points
 from rerank.learners.base import LEARNERS

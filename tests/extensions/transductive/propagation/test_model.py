@@ -9,7 +9,7 @@ from make import LAYOUTS
 from small_training import fit
 
 from rerank.core.errors import FormatError
-from rerank.extensions.transductive.propagation.propagate import PropagationModel
+from rerank.extensions.transductive.propagation import PropagationModel
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.models.describe import model_lines, model_record

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from msgspec import Struct
 
@@ -33,14 +32,6 @@ def some(names: Sequence[str], most: int = 3) -> str:
     """Return the first names, followed by "..." if there are more; of a name at most 60 characters."""
     shown = [cut(name, LONGEST_QUOTE) for name in names[:most]]
     return ", ".join([*shown, *["..."] * (len(names) > most)])
-
-
-def auto_or_positive(value: object) -> float | Literal["auto"] | None:
-    """Return the word auto as it is, a number above 0 or its text as a float, and None for all else."""
-    if value == "auto":
-        return "auto"
-    found = None if isinstance(value, bool) else number(str(value))
-    return found if found is not None and 0 < found < math.inf else None
 
 
 _RANGE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")

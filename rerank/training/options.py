@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
-from rerank.core.text import auto_or_positive, number
+from rerank.core.text import number
 from rerank.data.reading import BASE, PER_PART, DataSection
 
 if TYPE_CHECKING:  # help and completion of train read the settings without numpy
@@ -33,8 +33,10 @@ def _margin(value: Any) -> Any:
 
 def _scale(value: Any) -> Any:
     """A factor of the base score as a number, or auto."""
-    scale = auto_or_positive(value)
-    if scale is None:
+    if value == "auto":
+        return value
+    scale = None if isinstance(value, bool) else number(str(value))
+    if scale is None or not 0 < scale < math.inf:
         raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
     return scale
 

@@ -26,6 +26,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, structs
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
@@ -82,6 +84,8 @@ def _pieces(value: Any) -> Iterator[bytes]:
         for own in fields(value):
             yield own.name.encode()
             yield from _pieces(getattr(value, own.name))
+    elif isinstance(value, Struct):
+        yield from _pieces(structs.asdict(value))
     elif hasattr(value, "__dict__"):
         yield from _pieces({key: inner for key, inner in vars(value).items() if key != "source"})
     else:

@@ -11,7 +11,7 @@ from reference import base_scale as twin
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
-from rerank.training.steps.base_scale import ScaledColumn, balancing_scale, checked_scale, column_to_scale
+from rerank.training.steps.base_scale import ScaleBase, ScaledColumn, balancing_scale, column_to_scale
 
 
 def drawn(seed, layout="dense", shift=0.0, size=1.0):
@@ -90,9 +90,9 @@ def test_lists_without_the_column_are_told_what_to_do():
 @pytest.mark.parametrize("value", [0, -1, "much", float("nan"), float("inf"), True, None, "1_0"])
 def test_a_wrong_scale_is_refused(value):
     with pytest.raises(ConfigError, match="expected auto or a number above 0"):
-        checked_scale(value)
+        ScaleBase().with_settings({"base_scale": value})
 
 
 @pytest.mark.parametrize(("value", "scale"), [("auto", "auto"), ("3", 3.0), (2, 2.0), (0.5, 0.5)])
 def test_a_scale_may_be_text(value, scale):
-    assert checked_scale(value) == scale
+    assert ScaleBase().with_settings({"base_scale": value}) == ScaleBase(scale)

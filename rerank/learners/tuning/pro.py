@@ -11,6 +11,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
@@ -146,7 +147,7 @@ class Pro(Learner):
         if not (np.isfinite(found.fun) and np.isfinite(weights).all()):
             raise FitError(f"{source}: the loss overflows; are the initial weights too large?")
         if found.nit >= self.iterations:
-            text = f"{source}: pro stopped after {self.iterations} iterations, before the minimum"
+            text = f"{source}: pro stopped after {count(self.iterations, 'iteration')}, before the minimum"
             warnings.warn(text, DataNote, stacklevel=2)
         if not weights.any():
             text = f"{source}: pro learnt nothing, all weights are 0: the pairs contradict each other"

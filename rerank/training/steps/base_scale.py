@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.text import auto_or_positive
 from rerank.core.types import Floats
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.judge import Metric
@@ -20,6 +19,7 @@ from rerank.models.base import Model, multiplied
 from rerank.models.training import BaseScaleRecord
 from rerank.native.data._matrix import Difference
 from rerank.native.data._spread import Spread, squares_within
+from rerank.training.options import TrainOptions
 from rerank.training.steps import STEPS, Stage, Step
 
 BaseScale = float | Literal["auto"]
@@ -64,7 +64,11 @@ class ScaleBase(Step, frozen=True):
     reads_raw: ClassVar[bool] = True
 
     def with_settings(self, settings: Mapping[str, Any]) -> Self:
-        return replace(self, base_scale=checked_scale(settings.get("base_scale", self.base_scale)))
+        field = TrainOptions.settings["base_scale"]
+        scale, faults = field.read("base_scale", settings.get("base_scale", self.base_scale))
+        if faults:
+            raise ConfigError(faults[0])
+        return replace(self, base_scale=scale)
 
     @property
     def active(self) -> bool:
@@ -81,14 +85,6 @@ class ScaleBase(Step, frozen=True):
         column, scale = column_to_scale(raw), self.base_scale
         factor = balancing_scale(lists, column) if scale == "auto" else scale
         return ScaledColumn(column, float(factor), scale == "auto")
-
-
-def checked_scale(value: object) -> BaseScale:
-    """Return a base scale, also from text; raise ConfigError if it is not "auto" or a number above 0."""
-    scale = auto_or_positive(value)
-    if scale is None:
-        raise ConfigError(f"base_scale: found {value!r}, expected auto or a number above 0")
-    return scale
 
 
 def column_to_scale(lists: CandidateLists) -> int:

@@ -221,7 +221,7 @@ def test_pairs_that_contradict_each_other_are_reported():
 
 
 def test_a_search_that_is_cut_short_is_reported():
-    with pytest.warns(DataNote, match="some lists: pro stopped after 1 iterations, before the minimum"):
+    with pytest.warns(DataNote, match="some lists: pro stopped after 1 iteration, before the minimum"):
         Pro(iterations=1).fit(some_lists(1))
 
 

@@ -89,7 +89,7 @@ def test_lists_without_the_column_are_told_what_to_do():
 
 @pytest.mark.parametrize("value", [0, -1, "much", float("nan"), float("inf"), True, None, "1_0"])
 def test_a_wrong_scale_is_refused(value):
-    with pytest.raises(ConfigError, match="base_scale: found .*, expected (auto or )?a number"):
+    with pytest.raises(ConfigError, match=r"base_scale: found .*, expected (auto or )?a number"):
         ScaleBase().with_settings({"base_scale": value})
 
 

@@ -4,19 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from make import lists as lists_of
 
 from rerank.core.errors import DataError
 from rerank.data.judge import SelectingJudge, filled_labels, label_judge, value_of
-from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.native.learners import _mert
 
 NAN = math.nan
-
-
-def lists_of(*lists):
-    labels = [label for part in lists for label in part]
-    return CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=[len(part) for part in lists])
 
 
 CASES = {
@@ -30,7 +25,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_the_metric(case):
-    lists = lists_of(*CASES[case])
+    lists = lists_of([*CASES[case]])
     ours, metric = label_judge(lists), parse("label@1").prepare(lists)
     assert isinstance(ours, SelectingJudge)
     assert (ours.name, ours.signature, ours.better) == (metric.name, metric.signature, metric.better)
@@ -46,18 +41,18 @@ def test_it_is_the_metric(case):
 
 
 def test_kernels_compute_the_mean_from_its_form():
-    judge = label_judge(lists_of([3.0, 1.0], [NAN, 5.0]))
+    judge = label_judge(lists_of([[3.0, 1.0], [NAN, 5.0]]))
     sums = judge.per_item[[0, 3]].sum(axis=0)
     assert _mert.value_of(sums, judge.sum_form.number, *judge.sum_form.parameters) == 4.0
 
 
 def test_an_unjudged_item_is_worth_nothing_or_as_little_as_the_worst():
-    filled = filled_labels(lists_of([NAN, 4.0], [NAN, -3.0, -1.0], [NAN]))
+    filled = filled_labels(lists_of([[NAN, 4.0], [NAN, -3.0, -1.0], [NAN]]))
     np.testing.assert_array_equal(filled, [0.0, 4.0, -3.0, -3.0, -1.0, 0.0])
 
 
 def test_labels_are_needed_and_must_have_a_mean():
-    lists = lists_of([1.0, 2e150])
+    lists = lists_of([[1.0, 2e150]])
     with pytest.raises(DataError, match=r"^arrays: label 2e\+150 is too large for a mean of labels$"):
         label_judge(lists)
     with pytest.raises(DataError, match=r"^arrays: no labels to measure against$"):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make import features
+from make import lists as as_lists
 from reference import quantise as slow
 
 from rerank.core.errors import ConfigError, DataError
@@ -21,11 +22,6 @@ NAN = float("nan")
 label_lists = st.lists(
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 4.0, NAN]), min_size=1, max_size=8), min_size=1, max_size=4
 )
-
-
-def as_lists(labels: list[list[float]]) -> CandidateLists:
-    flat = np.array([y for part in labels for y in part], dtype=np.float64)
-    return CandidateLists.from_arrays(np.zeros((len(flat), 1)), flat, group=[len(part) for part in labels])
 
 
 def by_list(lists: CandidateLists) -> list[list[float]]:

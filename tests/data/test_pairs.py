@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import lists as as_lists
 from reference.pairs import pairs_of_list, ranks
 
 from rerank.core.errors import ConfigError, DataError
@@ -25,11 +26,6 @@ RELATIONS = [
     PairRelation("all", label_gap=1),
 ]
 MARGINS = [Margin("even"), Margin("uneven"), Margin("uneven", 0.5), Margin("label")]
-
-
-def as_lists(labels: list[list[float]]) -> CandidateLists:
-    flat = np.concatenate([np.array(part, dtype=float) for part in labels])
-    return CandidateLists.from_arrays(np.zeros((len(flat), 1)), flat, group=[len(part) for part in labels])
 
 
 def expand(pairs) -> dict[int, dict[tuple[int, int], float]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import lists as lists_of
 from scipy import stats
 from small_judging import evaluate, values
 
@@ -21,11 +22,6 @@ from rerank.metrics.judges import statistics
 
 NAN = float("nan")
 SCIPY = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau, "Pearson": stats.pearsonr}
-
-
-def lists_of(*lists):
-    labels = [label for part in lists for label in part]
-    return CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=[len(part) for part in lists])
 
 
 def expected(name, labels, scores):
@@ -49,7 +45,7 @@ PART = st.lists(
 
 @given(st.lists(PART, min_size=1, max_size=5))
 def test_every_list_is_as_scipy_has_it(parts):
-    lists = lists_of(*([label for label, _ in part] for part in parts))
+    lists = lists_of([*([label for label, _ in part] for part in parts)])
     scores = [score for part in parts for _, score in part]
     for name in SCIPY:
         found = parse(name).prepare(lists).per_list(scores)
@@ -60,7 +56,7 @@ def test_every_list_is_as_scipy_has_it(parts):
 def test_without_ties_and_of_many_lists():
     rng = np.random.default_rng(0)
     parts = [rng.normal(size=rng.integers(2, 60)) for _ in range(50)]
-    lists = lists_of(*parts)
+    lists = lists_of([*parts])
     scores = np.concatenate(parts) + rng.normal(size=lists.n_items)
     judges = prepare_all(lists, list(SCIPY))
     assert judges[0].stage is judges[1].stage
@@ -73,7 +69,7 @@ def test_without_ties_and_of_many_lists():
 
 
 def test_lists_without_a_correlation():
-    lists = lists_of([1.0, 1.0], [2.0], [NAN, NAN], [1.0, NAN], [1.0, 2.0], [1.0, 3.0])
+    lists = lists_of([[1.0, 1.0], [2.0], [NAN, NAN], [1.0, NAN], [1.0, 2.0], [1.0, 3.0]])
     scores = [0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 5.0, 5.0, 0.0, 1.0]
     for name in SCIPY:
         judge = parse(name).prepare(lists)
@@ -81,13 +77,13 @@ def test_lists_without_a_correlation():
         assert values(lists, scores, [name])[name] == 0.5  # (0 + 1) / 2
         assert "constant_labels:skip" in judge.signature
         assert "constant_scores:0" in judge.signature
-    none = parse("Kendall").prepare(lists_of([1.0, 1.0]))
+    none = parse("Kendall").prepare(lists_of([[1.0, 1.0]]))
     assert np.isnan(none.random())
     assert np.isnan(none.oracle())
 
 
 def test_bounds_and_first_best():
-    lists = lists_of([3.0, 2.0, 1.0, 1.0], [1.0, 2.0]).with_first_best("input")
+    lists = lists_of([[3.0, 2.0, 1.0, 1.0], [1.0, 2.0]]).with_first_best("input")
     for name in SCIPY:
         judge = parse(name).prepare(lists)
         assert judge.oracle() == pytest.approx(1.0)
@@ -114,7 +110,7 @@ def exact(x, y):
 def test_pearson_keeps_its_digits_in_every_unit_and_at_every_offset(unit, offset):
     rng = np.random.default_rng(0)
     parts = [(rng.normal(50, 20, n), offset + rng.integers(0, 40, n) / 8) for n in (2, 3, 30, 200)]
-    lists = lists_of(*(labels for labels, _ in parts))
+    lists = lists_of([*(labels for labels, _ in parts)])
     # In units so small that digits are lost, the numbers that are left count.
     scores = unit * np.concatenate([part for _, part in parts])
     found = parse("Pearson").prepare(lists).per_list(scores)[:, 0]
@@ -125,7 +121,7 @@ def test_pearson_keeps_its_digits_in_every_unit_and_at_every_offset(unit, offset
 
 
 def test_pearson_takes_the_lowest_score_for_what_was_not_returned():
-    lists = lists_of([1.0, 5.0, 3.0, NAN, 4.0], [1.0, 2.0], [NAN, 3.0, 2.0])
+    lists = lists_of([[1.0, 5.0, 3.0, NAN, 4.0], [1.0, 2.0], [NAN, 3.0, 2.0]])
     scores = np.array([2.0, 7.0, NAN, -9.0, 4.0, NAN, NAN, NAN, 1.0, 2.0])
     judge = parse("Pearson").prepare(lists)
     rows = judge.of(judge.stage.place(scores))
@@ -155,7 +151,7 @@ def test_names_and_wrong_use():
     with pytest.raises(DataError, match="no labels"):
         parse("Spearman").prepare(CandidateLists.from_arrays(np.zeros((2, 1))))
     with pytest.raises(DataError, match="NaN"):
-        parse("Spearman").prepare(lists_of([1.0, 2.0])).per_list([NAN, 1.0])
+        parse("Spearman").prepare(lists_of([[1.0, 2.0]])).per_list([NAN, 1.0])
 
 
 def test_protein_models_are_as_scipy_has_them(shared_data):

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from make import lists as lists_of
 from small_judging import evaluate, values
 
 from rerank.core.errors import ConfigError, DataError
@@ -21,13 +22,8 @@ NAN = float("nan")
 NAMES = ["label@1", "loss@1", "z@1", "z(deviation=sample)@1"]
 
 
-def lists_of(*lists):
-    labels = [label for part in lists for label in part]
-    return CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=[len(part) for part in lists])
-
-
 def test_by_hand():
-    lists = lists_of([1.0, 5.0, 3.0], [2.0, 4.0])
+    lists = lists_of([[1.0, 5.0, 3.0], [2.0, 4.0]])
     scores = [0.0, 0.0, 1.0, 0.5, 0.5]  # chooses 3 of the first, and of the tied ones the earlier: 2
     found = values(lists, scores, NAMES)
     assert found["label@1"] == 2.5
@@ -41,7 +37,7 @@ def casp_z(labels, chosen, **options):
     bracket = ",".join(f"{key}={value}" for key, value in options.items())
     scores = np.zeros(len(labels))
     scores[chosen] = 1.0
-    return values(lists_of(labels), scores, [name := f"casp-z({bracket})@1"])[name]
+    return values(lists_of([labels]), scores, [name := f"casp-z({bracket})@1"])[name]
 
 
 def test_casp_z_by_hand():
@@ -54,7 +50,7 @@ def test_casp_z_by_hand():
     assert casp_z(labels, 0, floor=0) == casp_z(labels, 1, floor=0) == 0.0
     population = casp_z(labels, 9, deviation="population")
     assert population == pytest.approx((50 - 340 / 9) / spread * math.sqrt(9 / 8))
-    assert values(lists_of(labels), np.array(labels), ["z@1"])["z@1"] < 1.3 < casp_z(labels, 9)
+    assert values(lists_of([labels]), np.array(labels), ["z@1"])["z@1"] < 1.3 < casp_z(labels, 9)
 
 
 def test_casp_z_of_odd_lists():
@@ -71,7 +67,7 @@ def test_casp_z_of_odd_lists():
 
 
 def test_casp_z_of_a_list_of_which_nothing_was_returned_is_the_floor():
-    lists = lists_of([1.0, 2.0], [1.0, 2.0])
+    lists = lists_of([[1.0, 2.0], [1.0, 2.0]])
     scores = np.array([0.0, 1.0, NAN, NAN])
     names = ["casp-z@1", "casp-z(floor=0)@1", "z@1"]
     found = [rows[:, 0].tolist() for rows in statistics(prepare_all(lists, names), scores)]
@@ -84,7 +80,7 @@ def test_casp_z_of_a_list_of_which_nothing_was_returned_is_the_floor():
 def test_every_list_against_numpy():
     rng = np.random.default_rng(0)
     parts = [rng.normal(50, 10, rng.integers(2, 9)) for _ in range(30)]
-    lists = lists_of(*parts)
+    lists = lists_of([*parts])
     scores = rng.random(lists.n_items)
     judges = prepare_all(lists, NAMES)
     assert len({id(judge.stage) for judge in judges}) == 1
@@ -97,7 +93,7 @@ def test_every_list_against_numpy():
 
 
 def test_unjudged_items_gain_nothing_and_unjudged_lists_do_not_count():
-    lists = lists_of([2.0, NAN, 6.0], [NAN, NAN], [4.0])
+    lists = lists_of([[2.0, NAN, 6.0], [NAN, NAN], [4.0]])
     scores = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
     found = values(lists, scores, NAMES)
     assert found["label@1"] == 2.0  # (0 + 4) / 2
@@ -114,17 +110,17 @@ def test_unjudged_items_gain_nothing_and_unjudged_lists_do_not_count():
 
 def test_judgements_that_are_all_positive_tell_items_apart():
     """As P@1 does; items without a label used to count as the lowest one, here 1."""
-    lists = lists_of([NAN, 1.0, NAN, NAN], [1.0, NAN]).with_first_best("input")
+    lists = lists_of([[NAN, 1.0, NAN, NAN], [1.0, NAN]]).with_first_best("input")
     names = ["label@1", "loss@1", "P@1"]
     for judge in prepare_all(lists, names, Judging(ties="input")):
         bounds = [corpus_value(judge, judge.first_best()), judge.random(), judge.oracle()]
         assert bounds == ([0.5, 0.625, 0.0] if judge.name == "loss@1" else [0.5, 0.375, 1.0])
-    below = values(lists_of([-3.0, NAN, -1.0]), [0.0, 1.0, 0.0], ["label@1", "loss@1"])
+    below = values(lists_of([[-3.0, NAN, -1.0]]), [0.0, 1.0, 0.0], ["label@1", "loss@1"])
     assert below == {"label@1": -3.0, "loss@1": 2.0}
 
 
 def test_bounds_are_exact():
-    lists = lists_of([1.0, 5.0, 3.0], [2.0, 4.0]).with_first_best("input")
+    lists = lists_of([[1.0, 5.0, 3.0], [2.0, 4.0]]).with_first_best("input")
     label, loss, z, _ = (judge for judge in prepare_all(lists, NAMES))
     assert (label.oracle(), loss.oracle()) == (4.5, 0.0)
     assert z.oracle() == pytest.approx((2 / math.sqrt(8 / 3) + 1) / 2)
@@ -137,7 +133,7 @@ def test_bounds_are_exact():
 
 
 def test_lists_of_equal_labels_have_z_zero_whatever_rounding_does():
-    lists = lists_of([0.1] * 3, [0.7] * 7, [3.0, 1.0])
+    lists = lists_of([[0.1] * 3, [0.7] * 7, [3.0, 1.0]])
     for name in NAMES[2:]:
         judge = parse(name).prepare(lists)
         assert judge.per_item[:10, 0].tolist() == [0.0] * 10
@@ -145,7 +141,7 @@ def test_lists_of_equal_labels_have_z_zero_whatever_rounding_does():
 
 
 def test_an_evaluation_shows_them_in_a_table():
-    lists = lists_of(*([float(i), 1.0, 2.0] for i in range(9)))
+    lists = lists_of([*([float(i), 1.0, 2.0] for i in range(9))])
     text = evaluate(lists, {"s": np.arange(27.0)}, NAMES[:3], samples=20).text()
     assert "loss@1 (lower is better)" in text
     assert "2.0000" in text

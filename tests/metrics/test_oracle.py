@@ -6,25 +6,20 @@ import itertools
 
 import numpy as np
 import pytest
+from make import lists as lists_of
 from reference.texts import some_lists
 from small_judging import evaluate, values
 
 from rerank.core.errors import DataError
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
 
 NAN = float("nan")
 
 
-def lists_of(*lists):
-    labels = [label for part in lists for label in part]
-    return CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=[len(part) for part in lists])
-
-
 def test_the_worked_list_of_the_thesis():
-    lists = lists_of([0.53, 0.42, 0.41, 1.0, 0.65, 0.43, 0.35])
+    lists = lists_of([[0.53, 0.42, 0.41, 1.0, 0.65, 0.43, 0.35]])
     names = [f"oracle{k}.label@1" for k in range(1, 6)]
     found = values(lists, np.arange(7.0, 0.0, -1.0), names)
     assert list(found.values()) == [0.53, 0.53, 0.53, 1.0, 1.0]
@@ -34,7 +29,7 @@ def test_the_worked_list_of_the_thesis():
 @pytest.mark.parametrize("size", [1, 2, 5, 99])
 def test_means_are_exact_over_the_first_items(inner, size):
     rng = np.random.default_rng(size)
-    lists = lists_of(*(rng.integers(0, 9, rng.integers(1, 8)).astype(float) for _ in range(20)))
+    lists = lists_of([*(rng.integers(0, 9, rng.integers(1, 8)).astype(float) for _ in range(20))])
     scores = rng.integers(0, 4, lists.n_items).astype(float)  # ties: the earlier item ranks higher
     judge = parse(f"oracle{size}.{inner}").prepare(lists)
     own = parse(inner).prepare(lists)
@@ -52,7 +47,7 @@ def test_means_are_exact_over_the_first_items(inner, size):
 @pytest.mark.parametrize("inner", ["label@1", "loss@1"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_random_is_the_mean_over_all_orders(inner, size):
-    lists = lists_of([3.0, 1.0, NAN, 1.0], [5.0], [NAN, NAN], [0.0, 2.0, 7.0])
+    lists = lists_of([[3.0, 1.0, NAN, 1.0], [5.0], [NAN, NAN], [0.0, 2.0, 7.0]])
     judge = parse(f"oracle{size}.{inner}").prepare(lists)
     own = parse(inner).prepare(lists)
     best = max if own.better > 0 else min
@@ -87,7 +82,7 @@ def test_oracles_of_one_size_share_their_order_and_the_counts():
 
 
 def test_an_evaluation_holds_choice_and_oracles_together():
-    lists = lists_of(*([1.0, float(i), 3.0] for i in range(8))).with_first_best("input")
+    lists = lists_of([*([1.0, float(i), 3.0] for i in range(8))]).with_first_best("input")
     names = ["label@1", "oracle2.label@1", "oracle2.loss@1", "AP"]
     found = evaluate(lists, {"s": np.tile([0.0, 1.0, 2.0], 8)}, names, samples=20)
     record = found.as_json()
@@ -101,7 +96,7 @@ def test_an_evaluation_holds_choice_and_oracles_together():
 
 
 def test_lists_without_judged_items_are_left_out_and_nan_is_refused():
-    lists = lists_of([NAN, NAN], [1.0, 2.0])
+    lists = lists_of([[NAN, NAN], [1.0, 2.0]])
     judge = parse("oracle2.label@1").prepare(lists)
     assert judge.judged.tolist() == [False, True]
     assert judge.per_list(np.zeros(4)).tolist() == [[0.0, 0.0], [2.0, 1.0]]

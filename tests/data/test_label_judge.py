@@ -53,7 +53,7 @@ def test_an_unjudged_item_is_worth_nothing_or_as_little_as_the_worst():
 
 def test_labels_are_needed_and_must_have_a_mean():
     lists = lists_of([[1.0, 2e150]])
-    with pytest.raises(DataError, match=r"^arrays: label 2e\+150 is too large for a mean of labels$"):
+    with pytest.raises(DataError, match=r"^some lists: label 2e\+150 is too large for a mean of labels$"):
         label_judge(lists)
-    with pytest.raises(DataError, match=r"^arrays: no labels to measure against$"):
+    with pytest.raises(DataError, match=r"^some lists: no labels to measure against$"):
         label_judge(lists.replace_labels(None))

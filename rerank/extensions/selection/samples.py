@@ -114,7 +114,7 @@ class SampleCurve(Display):
         """By how much one metric of a system is better than another one, and p."""
         more = metric.rows[system][WHOLE].value - other.rows[system][WHOLE].value
         table = self.judged.bootstrap_table()
-        own, others = (table.sampled(system, one.place) for one in (metric, other))
+        own, others = (table.sampled[system][one.place] for one in (metric, other))
         return metric.better * more, bootstrap_p(own, others, more)
 
     def enough(self) -> dict[tuple[str, str], int]:

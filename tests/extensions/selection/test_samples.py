@@ -61,7 +61,9 @@ def test_steps_are_values_of_single_evaluations_and_their_paired_tests():
     assert by["best", 2].rest == pytest.approx(by["best", 8].value - by["best", 2].value)
     # The test by hand: resampled lists, shifted differences.
     values = [found.judged.list_values("orm", f"best@{k}") for k in (2, 4)]
-    a, b = (found.judged.table().sampled("orm", found.judged.metric(f"best@{k}").place) for k in (4, 2))
+    a, b = (
+        found.judged.bootstrap_table().sampled["orm"][found.judged.metric(f"best@{k}").place] for k in (4, 2)
+    )
     d = a - b
     by_hand = (np.sum(np.abs(d - d.mean()) >= abs(np.mean(values[1] - values[0])) - 1e-12) + 1) / (len(d) + 1)
     assert by["best", 4].p == pytest.approx(by_hand, abs=2e-3)

@@ -50,6 +50,7 @@ from rerank.similarity.compare import list_similarity as list_similarity
 from rerank.similarity.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
 from rerank.training.consensus import consensus_features as consensus_features
+from rerank.training.cross_validation import cross_validate as cross_validate
 from rerank.training.options import TrainOptions as TrainOptions
 from rerank.training.train import TrainResult as TrainResult
 from rerank.training.train import train as train

@@ -125,6 +125,12 @@ class _OfFeatures(Display):
     def tables(self, top: int = MOST) -> list[Table]:
         """Return the first features, the most important first, as a table."""
 
+    def plot(self, top: int = 20, ax: Any = None) -> Any:
+        """Draw the ``top`` most important features on axes of matplotlib (None = new ones); return them."""
+        from rerank.evaluation.plots import plot_features
+
+        return plot_features(self._features(), top, ax)
+
     def frame_columns(self) -> dict[str, list[Any]]:
         """Return all features in their order."""
         return columns_of(self.records())

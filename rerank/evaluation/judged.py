@@ -28,6 +28,7 @@ from rerank.metrics.judging import Judging
 
 # What is shown: systems against references, every two systems, or an experiment over folds.
 View: TypeAlias = Literal["systems", "pairs", "folds"]
+Kind: TypeAlias = Literal["values", "differences", "depth"]
 
 
 class Judged(Display, Results, frozen=True, eq=False, dict=True):
@@ -53,6 +54,25 @@ class Judged(Display, Results, frozen=True, eq=False, dict=True):
     def variances(self) -> dict[str, Variance]:
         """The variance of replicas by canonical name of the metric; none of other systems."""
         return {name: metric.variance() for name, metric in self.metrics.items()} if self.replicas else {}
+
+    def plot(self, metric: str | None = None, *, kind: Kind | None = None, ax: Any = None) -> Any:
+        """Draw systems by one metric on axes of matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        metric : name of the metric; None = the first one.
+        kind : "values" with intervals and references, "differences" of pairs with intervals, or "depth": the
+            values by the number of candidates that are reordered. None = by ``view``.
+        ax : axes of matplotlib; None = those of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If matplotlib is not installed, a name is unknown, or there is nothing of that kind.
+        """
+        from rerank.evaluation.plots import plot_results
+
+        return plot_results(self, metric, kind or ("differences" if self.view == "pairs" else "values"), ax)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON, by ``view``; None replaces absent values and NaN."""

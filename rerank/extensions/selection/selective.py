@@ -99,6 +99,27 @@ class Selective(Display):
     kept_right: tuple[int, int]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the metric over the share of lists on which the system is used; return the axes.
+
+        Parameters
+        ----------
+        ax : axes of matplotlib; None = those of a new figure.
+
+        Raises
+        ------
+        ConfigError
+            If matplotlib is not installed.
+        """
+        from rerank.evaluation.plots import curves
+
+        lines = {
+            name: (np.linspace(0.0, 1.0, len(one.values)), one.values) for name, one in self.curves.items()
+        }
+        ax = curves(lines, ax)
+        ax.set(xlabel="share of lists on which the system is used", ylabel=self.curves[ORACLE].judge.name)
+        return ax
+
     def _records(self) -> list[dict[str, Any]]:
         """A row for the baseline, always using the system, each rule, and the bounds of the curve."""
         judge = self.curves[ORACLE].judge

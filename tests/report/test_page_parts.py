@@ -142,6 +142,18 @@ def test_lists_by_size_are_those_of_the_tests():
     assert section.lead.endswith(" The 3 best of 5 systems are drawn.")
 
 
+def test_a_metric_of_few_values_has_no_bins_that_no_gain_can_be_in():
+    results = experiment(("base", "a", "b"), shares=(100,), metrics=("P@2",))
+    (table,) = sizes_section(view(results)).tables
+    assert [column.head for column in table.columns[1:]] == [
+        *("below −0.5", "−0.5 to 0", "0", "0 to 0.5", "above 0.5")
+    ]
+    metric = results.metrics["P@2"]
+    for row in table.rows:
+        pair = metric.against(row.cells[0], "base")
+        assert (sum(row.cells[4:]), row.cells[3], sum(row.cells[1:3])) == (pair.wins, pair.ties, pair.losses)
+
+
 def test_curves_end_with_the_rounds_that_every_model_has():
     curves = [[{"round": t, "train": float(t + s)} for t in range(1, 4 + 2 * s)] for s in (0, 1)]
     (figure,) = curves_section(view(models_of(curves, [{}, {}]))).figures

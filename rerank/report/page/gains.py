@@ -154,6 +154,10 @@ def sizes_section(view: View) -> Section | None:
         if not any(map(any, counts.values())):
             continue
         groups, title = _size_groups(limits), f"Lists by their gain in {metric.typed}"
+        if not any(found[2] or found[4] for found in counts.values()):  # P@5 has no gain below 0.2
+            large = f"{limits[1]:g}"
+            groups = [groups[0], f"{MINUS}{large} to 0", "0", f"0 to {large}", groups[6]]
+            counts = {system: [*found[:2], found[3], *found[5:]] for system, found in counts.items()}
         columns = [Column("System", ("system",), left=True), *(Column(of, (of,), str) for of in groups)]
         rows = tuple(Row((system, *found)) for system, found in counts.items())
         tables.append(Table(tuple(columns), rows, title))

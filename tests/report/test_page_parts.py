@@ -146,7 +146,7 @@ def test_a_metric_of_few_values_has_no_bins_that_no_gain_can_be_in():
     results = experiment(("base", "a", "b"), shares=(100,), metrics=("P@2",))
     (table,) = sizes_section(view(results)).tables
     assert [column.head for column in table.columns[1:]] == [
-        *("below −0.5", "−0.5 to 0", "0", "0 to 0.5", "above 0.5")
+        *("below −0.2", "−0.2 to 0", "0", "0 to 0.2", "above 0.2")
     ]
     metric = results.metrics["P@2"]
     for row in table.rows:

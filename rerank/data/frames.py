@@ -25,6 +25,9 @@ from rerank.data.names import (
 )
 
 _MOST_NAMED = 5  # columns of a message
+# Arguments of ``from_arrays``, and those of ``from_frame`` that name the same.
+_OF_ARRAYS = {"qid": "list_column", "y": "label_column", "item_ids": "id_column", "texts": "text_column"}
+_OF_ARRAYS |= {"answers": "answer_column", "classes": "classes_column"}
 
 
 def is_frame(data: Any) -> bool:
@@ -80,11 +83,19 @@ def arguments_of(
 
     frame, classes_column, features : see ``CandidateLists.from_frame``.
     source : what errors call the frame.
-    roles : ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column``; None = by
-        name.
+    roles : ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column``, or their
+        names in ``from_arrays``; None = by name.
     """
     columns = columns_of(frame, source)
-    given = {role: name for role, name in {**roles, "classes_column": classes_column}.items() if name}
+    roles["classes_column"] = classes_column
+    for key in roles.keys() - _OF_ARRAYS.values():
+        if key not in _OF_ARRAYS:
+            raise ConfigError(f"from_frame: unknown argument {key!r}; {did_you_mean(key, _OF_ARRAYS)}")
+        if roles.get(same := _OF_ARRAYS[key]) is not None:
+            raise ConfigError(f"from_frame: {key} and {same} name the same, expected one of them")
+        roles[same] = roles.pop(key)
+    classes_column = roles["classes_column"]
+    given = {role: name for role, name in roles.items() if name}
     _check_names(columns, given, [] if features is None else features, source)
     taken = {*given.values(), *(features or ())}
     known = KNOWN if classes_column is None else KNOWN_OF_CLASSES

@@ -261,6 +261,7 @@ class CandidateLists:
         classes_column: str | None = None,
         features: Sequence[str] | None = None,
         source: str = "data frame",
+        **arrays: str,
     ) -> CandidateLists:
         """Make lists from a data frame of pandas or polars, an Arrow table or a mapping of columns.
 
@@ -277,6 +278,7 @@ class CandidateLists:
         classes_column : the column of classes of examples; without a column of lists each row is a list.
         features : names of the features; None = all other columns of numbers. Missing values are NaN.
         source : what messages call the frame.
+        arrays : columns by the names of ``from_arrays``: qid, y, item_ids, texts, answers, classes.
 
         Raises
         ------
@@ -302,6 +304,7 @@ class CandidateLists:
                 answer_column=answer_column,
                 classes_column=classes_column,
                 features=features,
+                **arrays,
             )
         )
 

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rerank.core.errors import DataNote, RerankError
+from rerank.core.errors import ConfigError, DataNote, RerankError
 from rerank.data.frames import numbers
 from rerank.data.lists import CandidateLists
 
@@ -153,3 +153,26 @@ def test_numbers_of_columns(column, expected):
     found = numbers(column)
     assert (found is None) == (expected is None)
     assert expected is None or np.array_equal(found, expected, equal_nan=True)
+
+
+def test_columns_have_the_names_of_arrays_too():
+    columns = {
+        "q": ["a", "a", "b"],
+        "grade": [1, 0, 2],
+        "name": ["x", "y", "z"],
+        "t": ["u", "v", "w"],
+        "f": [1, 2, 3],
+    }
+    found = CandidateLists.from_frame(columns, qid="q", y="grade", item_ids="name", texts="t")
+    named = CandidateLists.from_frame(
+        columns, list_column="q", label_column="grade", id_column="name", text_column="t"
+    )
+    for one in (found, named):
+        assert (one.n_lists, one.labels.tolist(), list(one.item_ids)) == (2, [1, 0, 2], ["x", "y", "z"])
+        assert (list(one.texts), one.feature_names) == (["u", "v", "w"], ["f"])
+    with pytest.raises(ConfigError, match="qid and list_column name the same"):
+        CandidateLists.from_frame(columns, qid="q", list_column="q")
+    with pytest.raises(ConfigError, match="unknown argument 'qids'; did you mean 'qid'"):
+        CandidateLists.from_frame(columns, qids="q")
+    of_classes = CandidateLists.from_frame({"c": ["a", "b"], "f": [1.0, 2.0]}, classes="c")
+    assert list(of_classes.classes) == ["a", "b"]

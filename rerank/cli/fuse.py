@@ -15,7 +15,10 @@ class Fuse(Printed, Verb):
     )
     out: str = setting(..., "run to write; - is standard output", flags=("--out", "-o"), metavar="RUN")
     method: str = setting(
-        "rrf", "method of fusion; 'rerank help fusion' lists them", flags=("--method",), metavar="NAME"
+        "rrf",
+        "method of fusion ('rerank help fusion'), or another learner, such as ranksvm",
+        flags=("--method",),
+        metavar="NAME",
     )
     qrels: str | None = setting(
         None,
@@ -49,7 +52,7 @@ def fuse(given: Fuse) -> None:
 
     \b
     rerank fuse bm25.run dense.run --out fused.run
-    rerank fuse bm25.run dense.run --method wsum --qrels qrels.txt --out fused.run
+    rerank fuse bm25.run dense.run --method ranksvm --qrels qrels.txt --out fused.run
     """
     from rerank.core.text import count
     from rerank.extensions.fusion.fuse import fuse_files

@@ -14,6 +14,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.files.write import write_lines
+from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import places_of
@@ -82,7 +83,8 @@ def fuse(
         A document that a run lacks was not returned by it.
     qrels : labels by document, by query. Methods that learn are cross-validated on them: each judged query
         is fused by a model of the other folds' queries, an unjudged one by a model of all judged queries.
-    method : a name of ``rerank help fusion``, such as rrf, combsum, wsum or posfuse.
+    method : a name of ``rerank help fusion``, such as rrf, combsum, wsum or posfuse, or of another learner,
+        such as ranksvm or listnet, which then learns from the scores scaled within each query.
     train : labels that a method learns from in place of ``qrels``, once and for all queries. Queries that are
         judged here have been seen by the model: their scores cannot be used for an evaluation.
     metric : the metric that weights are tuned on.
@@ -188,18 +190,21 @@ def fuse_files(
 
 
 def _method(name: str) -> type[Learner]:
-    """The learner of a method; raises ConfigError for another one."""
-    kind = LEARNERS.get(name)
-    if not issubclass(kind, Fusion):
-        others = ", ".join(sorted(n for n in LEARNERS.names() if issubclass(LEARNERS.get(n), Fusion)))
-        raise ConfigError(
-            f"method {name!r} is no method of fusion ('rerank train' trains it); one of {others}"
-        )
-    return kind
+    """The learner of a method: one of fusion, or one that learns; raises ConfigError for others."""
+
+    def fuses(kind: type[Learner]) -> bool:
+        learns = kind.needs_labels or kind.needs_judge
+        return issubclass(kind, Fusion) or (learns and not kind.needs_unlabelled)
+
+    known = [one for one in LEARNERS.names() if fuses(LEARNERS.get(one))]
+    aliases = [alias for one in known for alias in LEARNERS.aliases(one)]
+    if name not in (*known, *aliases):
+        raise ConfigError(f"unknown method {name!r}; {did_you_mean(name, known)}")
+    return LEARNERS.get(name)
 
 
 def _check_judged(kind: type[Learner], given: bool) -> None:
-    if kind.needs_labels and not given:
+    if (kind.needs_labels or kind.needs_judge) and not given:
         text = "give them (--qrels FILE for cross-validation, --train FILE for other judgements)"
         raise ConfigError(f"method {kind.name} learns from judgements; {text}")
 
@@ -214,11 +219,17 @@ def _scores(
     settings: dict[str, Any],
 ) -> tuple[Floats, str]:
     """The fused scores (n_items) of lists, and how the method was fitted."""
-    settings = settings | {"missing": "nan"} | ({"metric": metric} if kind.needs_judge else {})
+    if issubclass(kind, Fusion):
+        settings = settings | {"missing": "nan"}
+    else:
+        scaled = {"scaling": "list-minmax", "missing": "nan" if kind.accepts_nan else "list-min"}
+        settings = scaled | settings
+    if kind.needs_judge:
+        settings = settings | {"metric": metric}
     if kind.needs_labels:
         settings = {"unjudged": "negative"} | settings  # as metrics take them
     _check_judged(kind, training is not None or lists.labels is not None)
-    if not kind.needs_labels:
+    if not (kind.needs_labels or kind.needs_judge):
         if training is not None:
             raise ConfigError(
                 f"--train: not used by method {kind.name}, which does not learn from judgements"

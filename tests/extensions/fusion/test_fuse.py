@@ -9,6 +9,9 @@ import pytest
 
 import rerank as package
 from rerank.core.errors import ConfigError, DataError, DataNote
+from rerank.extensions.fusion.fuse import checked_judgements, merged_mappings
+from rerank.models.predictions import Ranking
+from rerank.training.out_of_fold import folds_of
 
 A = {"q1": {"x": 3.0, "y": 2.0, "z": 1.0}, "q2": {"u": 5.0, "v": 4.0}}
 B = {"q1": {"z": 0.9, "w": 0.4}, "q2": {"v": 0.7, "u": 0.2}}
@@ -72,6 +75,24 @@ def test_values_that_are_fitted_on_the_same_queries_are_reported():
         package.fuse(runs, qrels, "posfuse", train=qrels)
 
 
+@pytest.mark.parametrize("method", ["ranksvm", "coordinate-ascent", "lambdamart"])
+def test_other_learners_fuse_scores_scaled_within_queries(method):
+    """As a model of each fold does by hand: scaled to 0 to 1, the least for what a run did not return."""
+    runs, qrels = many()
+    own = {"rounds": 3, "min_leaf": 2} if method == "lambdamart" else {}
+    found = package.fuse(runs, qrels, method, **own)
+    lists = checked_judgements(qrels, "qrels").on(merged_mappings(runs))
+    needs = {"metric": "AP"} if method == "coordinate-ascent" else {"unjudged": "negative"}
+    missing = "nan" if method == "lambdamart" else "list-min"
+    scores = np.full(lists.n_items, np.nan)
+    for fold in folds_of(lists, 5, 1):
+        learnt = {"scaling": "list-minmax", "missing": missing, **needs, **own}
+        model = package.train(lists.subset(fold.train), learner=method, **learnt)
+        items = np.isin(lists.list_index, fold.test)
+        scores[items] = model.score_items(lists.subset(fold.test))
+    assert found == Ranking.of(lists, scores).as_run()
+
+
 @pytest.mark.parametrize(
     ("runs", "more", "text"),
     [
@@ -82,9 +103,11 @@ def test_values_that_are_fitted_on_the_same_queries_are_reported():
         ([A, {"q1": {1: 3.0, "1": 2.0}}], {}, "query 'q1' has the document '1' twice"),
         ([A, {"q1": {}}], {}, "run '2': no document"),
         ([A, {"q1": 3}], {}, "expected {query: {document: score}}"),
-        ([A, B], {"method": "rff"}, "unknown learner 'rff'; did you mean 'rrf'"),
-        ([A, B], {"method": "lambdamart"}, "no method of fusion"),
+        ([A, B], {"method": "rff"}, "unknown method 'rff'; did you mean 'rrf'"),
+        ([A, B], {"method": "random"}, "unknown method 'random'"),
         ([A, B], {"method": "posfuse"}, "method posfuse learns from judgements"),
+        ([A, B], {"method": "ranksvm"}, "method ranksvm learns from judgements"),
+        ([A, B], {"method": "coordinate-ascent"}, "method coordinate-ascent learns from judgements"),
         ([A, B], {"train": QRELS}, "--train: not used by method rrf"),
         ([A, B], {"phi": 3}, "phi"),
         ([A, B], {"qrels": {"q9": {"x": 1}}}, "judges no query of runs"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from rerank.core.errors import ConfigError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
@@ -17,7 +17,7 @@ from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.pairs import PairRelation
+from rerank.data.pairs import Margin, MarginName, PairRelation, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
 from rerank.learners.deterministic import list_blocks
 from rerank.learners.initial import initial_weights
@@ -42,6 +42,8 @@ class TargetLists:
         float64 (n_lists): the weight of each list.
     marginal
         Whether the loss is that of the summed probability of the targets.
+    cost
+        float64 (n_items): what is added to the scores; None = 0.
     """
 
     offsets: Index
@@ -49,6 +51,7 @@ class TargetLists:
     target: Floats
     weight: Floats
     marginal: bool = False
+    cost: Floats | None = None
 
 
 class LogLoss:
@@ -69,7 +72,8 @@ class LogLoss:
         def block(first: int, last: int) -> ListBlock:
             low, high = offsets[first], offsets[last]
             of, items = offsets[first : last + 1] - low, lists.items[low:high]
-            aims = (lists.target[low:high], lists.weight[first:last], lists.marginal)
+            cost = None if lists.cost is None else lists.cost[low:high]
+            aims = (lists.target[low:high], lists.weight[first:last], lists.marginal, cost)
             if matrix is not None:
                 return ListBlock(matrix, of, items, *aims)
             found = bundle(features, of, items)
@@ -137,7 +141,9 @@ class LogLinear(ConvexLearner):
     lists of -log P(target), plus ``prior`` * |w - w0|², is minimised; with penalty=l1 it is ``prior`` * the
     sum of |w - w0|, which leaves most weights at w0 exactly. w0 is ``init``. List weights multiply the losses
     of their lists. ``prior`` is 1 / phi² in equation 28 of Collins & Koo, the same for every feature; it
-    depends on the units of the features. Lists without two different labels are left out.
+    depends on the units of the features. Lists without two different labels are left out. With ``tau``
+    training adds tau * g to the scores of items that are not best, with the margin g of the best one and
+    them, so that it must win by more (softmax-margin).
 
     prior=dev tries 1000, 316, 100, ..., 0.001, each from the weights of the one before, until three in a row
     are worse on the dev lists, and keeps the best; on ties the first wins. The curve has a row for each.
@@ -152,6 +158,7 @@ class LogLinear(ConvexLearner):
     (sections 6.3 and 6.4).
     Riezler, Vasserman: Incremental feature selection and l1 regularization for relaxed maximum-entropy
     modeling. EMNLP 2004.
+    Gimpel, Smith: Softmax-margin CRFs: training log-linear models with cost functions. NAACL 2010 (tau).
     Charniak, Johnson: Coarse-to-fine n-best parsing and MaxEnt discriminative reranking. ACL 2005
     (targets=any).
     """
@@ -176,6 +183,11 @@ class LogLinear(ConvexLearner):
         "(soft)",
     )
     sharpness: float | None = setting(None, "soft targets; none = 50 / the range of the labels", gt=0)
+    margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
+    margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
+    tau: float = setting(
+        0.0, "learning margin: tau * g is added to the scores of items that are not best", ge=0
+    )
     batch: int | None = setting(None, "features added at a time; none = all features at once", ge=1)
     batches: int | Literal["dev"] | None = setting(
         None, "maximum number of batches; dev = the best number on the development lists; none = 10"
@@ -199,6 +211,8 @@ class LogLinear(ConvexLearner):
             raise ConfigError(f"batches: found {self.batches}, expected 1 or more or dev")
         if self.sharpness is not None and self.targets != "soft":
             raise ConfigError(f"sharpness is for targets=soft, found targets={self.targets}")
+        if self.tau and self.targets == "soft":
+            raise ConfigError("tau is for targets=best, tied and any: soft targets have no best item")
         if self.batches is not None and self.batch is None:
             raise ConfigError("batches is for features that are added in batches: set batch")
         if self.batch is not None and self.prior == "dev":
@@ -212,6 +226,14 @@ class LogLinear(ConvexLearner):
         if self.batches == "dev":
             require_dev(self.name, "batches", inputs)
         chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
+        if self.tau:
+            pairs = make_pairs(lists, PairRelation(), Margin(self.margin, self.margin_power))
+            best = np.repeat(pairs.h[pairs.offsets[:-1]], np.diff(pairs.offsets))
+            if not 2.0 * self.tau * float(np.abs(pairs.h).max()) < np.inf:
+                raise FitError(f"{lists.source}: margins overflow")
+            chosen = replace(chosen, cost=self.tau * (pairs.rank > 1) * (best - pairs.h + pairs.c))
+        elif self.margin != "even":
+            raise ConfigError(f"loglinear: margin={self.margin} is multiplied by tau, which is 0: set tau")
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         loss = LogLoss(lists.features, chosen)
         return Convex(

@@ -78,9 +78,8 @@ class MetaLearner(Learner):
 
     def _parts(self, base: Base) -> dict[str, Any]:
         """The name and the settings of a base learner."""
-        return (
-            {"name": base} if isinstance(base, str) else {"name": str(self.settings[_BASE].default), **base}
-        )
+        default = str(self.settings[_BASE].default)
+        return {"name": base} if isinstance(base, str) else {"name": default, **base}
 
 
 def needs_dev(base: Learner) -> str:

@@ -98,9 +98,7 @@ class GradedItems:
 def _by_value(values: Floats, source: str) -> tuple[Floats, Index]:
     labels, grades = np.unique(values, return_inverse=True)
     if len(labels) == 1:
-        raise FitError(
-            f"{source}: every judged item has the label {labels[0]:g}: there are no two grades to separate"
-        )
+        raise FitError(f"{source}: every judged item has the label {labels[0]:g}: no two grades to separate")
     if len(labels) > MOST_GRADES:
         raise FitError(
             f"{source}: {len(labels)} distinct labels, which look real-valued; "

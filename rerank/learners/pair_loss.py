@@ -41,9 +41,10 @@ class HingeSums(NamedTuple):
 
 
 class PairLoss:
-    """Pairs of items whose scores w·x should differ by 1 at least.
+    """Pairs of items whose scores w·x should differ by their margin g at least, which is 1 if it is even.
 
-    A pair lacks 1 - w·(x - x') to the margin 1. Lists are divided into blocks, and the blocks' sums are added
+    A pair lacks g - w·(x - x') to its margin. As g is h - h' + c, that is c less the difference of w·x - h.
+    Lists are divided into blocks, and the blocks' sums are added
     in their order, so that results have the same bits on any number of threads. ``set_point`` goes to a
     point, of which the other methods return slopes and curvature.
 
@@ -66,6 +67,7 @@ class PairLoss:
         small = d <= EXPLICIT and d * int(lengths.max()) <= _ROOM
         self.explicit = small and 0.5 * d * d <= _DEAR * product
         self.slope = np.empty(n)
+        self.h, self.c = pairs.h if pairs.h.any() else None, pairs.c
         self._blocks: list[_Block] = []
         for a, b in list_blocks(pairs.offsets, d):
             low, high = (int(bound) for bound in pairs.offsets[[a, b]])
@@ -82,12 +84,14 @@ class PairLoss:
         return out
 
     def set_point(self, scores: Floats, low: float) -> tuple[HingeSums, HingeSums]:
-        """Go to finite ``scores`` (n_items), and return the sums under the margin 1 and under ``low``.
+        """Go to finite ``scores`` (n_items), and return the sums under margins g and under g - 1 + ``low``.
 
-        ``slope`` is then, for each item, the sum of what its pairs lack to 1 less what they lack to ``low``;
-        less than 0 for pairs in which it is the worse one.
+        ``slope`` is then, for each item, the sum of what its pairs lack to the one less what they lack to the
+        other; less than 0 for pairs in which it is the worse one.
         """
-        tasks = [(lists, scores[rows], 1.0, low) for lists, rows, _ in self._blocks]
+        scores = scores if self.h is None else scores - self.h
+        high, low = self.c, low - 1.0 + self.c
+        tasks = [(lists, scores[rows], high, low) for lists, rows, _ in self._blocks]
         sums = np.array(each(_ranksvm.move, tasks, threads=True))
         a, b, c, d = _summed(sums).tolist()
         return HingeSums(a, b), HingeSums(c, d)
@@ -102,7 +106,7 @@ class PairLoss:
     def hessian_diagonal(self, values: Floats) -> Floats:
         """Return for each item the sum of its value less that of the other item of each pair.
 
-        It is over the pairs that are violated under the margin 1 but not under ``low``.
+        It is over the pairs that are violated under their margin but not under the lower one.
 
         - ``values``: float64 (n_items).
         """
@@ -220,14 +224,19 @@ class Objective:
         high, low = lacks
         pull = 2.0 * self.factor * self.loss.transposed_product(self.loss.slope)
         pulled, mass = deterministic_dot(pull, pull), self.strength * high.total
+        even, along = self.loss.h is None, deterministic_dot(w, pull)
         if self.squared:  # the best multiple of the dual point
+            mass = mass if even else self.strength * high.squares + 0.5 * along
             dual = mass * (mass / (self.strength * high.squares + 0.5 * pulled)) if mass > 0 else 0.0
             return Point(w, scores, value, w - pull, value, dual, 0.0)
         primal = 0.5 * deterministic_dot(w, w) + mass
         mass = self.strength * ((high.total - low.total) / self.width)
+        if not even:  # the sum over pairs of dual variable * g, where g is what a pair lacks + w·(x - x')
+            lacking = high.squares - low.squares - self.width * low.total
+            mass = self.strength * (lacking / self.width) + along
         share = min(1.0, mass / pulled) if pulled > 0 else 1.0
         dual = share * mass - 0.5 * share * share * pulled
-        corner = self.strength * high.total - mass + deterministic_dot(w, pull)
+        corner = self.strength * high.total - mass + along
         return Point(w, scores, value, w - pull, primal, dual, corner)
 
     def newton_step(self, slope: Floats) -> Floats:
@@ -290,14 +299,17 @@ def minimise(
     width = None if squared else _NEXT_WIDTH if start.any() else _FIRST_WIDTH
     objective = Objective(loss, strength, width)
     narrowing = _Narrowing(objective)
+    dual, nothing = 0.0, strength  # the objective at weights of 0
+    if loss.h is not None:
+        sums, _ = loss.set_point(np.zeros(len(loss.slope)), -np.inf)
+        nothing = strength * (sums.squares if squared else sums.total)
     here = objective.at(start, loss.scores(start))
-    dual = 0.0
     for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
         if not np.isfinite(deterministic_dot(here.slope, here.slope) + here.primal):
             raise OverflowError
         dual = max(dual, here.dual)
         gap = max(here.primal - dual, 0.0)
-        enough = max(tolerance * min(here.primal, strength - here.primal), _ROUNDING * here.primal)
+        enough = max(tolerance * min(here.primal, nothing - here.primal), _ROUNDING * here.primal)
         moved = here.w.any() or not here.slope.any()  # weights of 0 are no model, however small C is
         if (gap <= enough and moved) or done == iterations:
             break
@@ -311,7 +323,7 @@ def minimise(
             here = narrowing(here, enough)
     if gap > enough:  # rounding or too few steps: scores may have drifted away from those of w
         here = objective.at(here.w, loss.scores(here.w))
-        if not here.primal <= strength:  # weights of 0 are better
+        if not here.primal <= nothing:  # weights of 0 are better
             here = objective.at(np.zeros(len(here.w)), np.zeros(len(here.scores)))
         gap = here.primal - dual
     pairs = (here.primal - 0.5 * deterministic_dot(here.w, here.w)) / strength

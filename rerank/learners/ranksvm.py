@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, Pairs
+from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs
 from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
 from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.minimise import Minimum
@@ -24,9 +25,7 @@ PairChoice = Literal["all", "neighbours"]
 
 def pairs_setting() -> Any:
     """Return the setting ``pairs``, a name of data.pairs.PairRelation."""
-    return setting(
-        "all", "every two items with different labels, or only those whose labels are next to one another"
-    )
+    return setting("all", "every two items with different labels, or only those with neighbouring labels")
 
 
 def balance_setting() -> Any:
@@ -73,11 +72,13 @@ _ROUGH = 1e-2  # tolerance of a minimum that is only a start
 
 @LEARNERS.register("ranksvm")
 class RankSVM(ConvexLearner):
-    """Linear ranking SVM: |w|² / 2 + C * the mean over pairs of max(0, 1 - w·(x - x'))^p is minimised.
+    """Linear ranking SVM: |w|² / 2 + C * the mean over pairs of max(0, g - w·(x - x'))^p is minimised.
 
-    A pair is two items of one list, x with the larger label. p is 1 (loss=l1, the hinge) or 2 (loss=l2). In
-    the mean every list counts as much as another: a pair of list i has the weight 1 / (lists * pairs of i).
-    With list_balance=false every pair has the weight 1 / pairs, so that C is that of dlib. An SVM of the
+    A pair is two items of one list, x with the larger label. p is 1 (loss=l1, the hinge) or 2 (loss=l2). The
+    margin g is 1, or uneven: larger at the top of a list, or the larger the further labels are apart, then
+    divided by its mean over all pairs, so that C means the same. (There is no tau: a factor of g and of w.)
+    In the mean every list counts as much as another: a pair of list i has the weight 1 / (lists * pairs of
+    i). With list_balance=false every pair has the weight 1 / pairs, so that C is that of dlib. An SVM of the
     differences x - x' whose loss is a sum has C times that weight. List weights multiply these weights,
     whose sum remains 1. Lists without a pair do not count, nor do unjudged items.
 
@@ -91,6 +92,7 @@ class RankSVM(ConvexLearner):
     Herbrich, Graepel, Obermayer: Large margin rank boundaries for ordinal regression. Advances in Large
     Margin Classifiers, 2000 (pairs=neighbours).
     Joachims: Optimizing search engines using clickthrough data. KDD 2002.
+    Shen, Joshi: Ranking and reranking with perceptron. Machine Learning 60, 2005 (uneven margins).
     Chapelle, Keerthi: Efficient algorithms for ranking with SVMs. Information Retrieval 13, 2010.
     """
 
@@ -106,15 +108,22 @@ class RankSVM(ConvexLearner):
         "weight of the mean loss of pairs; dev = the best of 13 from 0.1 to 100000 on the development lists",
     )
     loss: Literal["l1", "l2"] = setting(
-        "l2", "loss of a pair: hinge (l1) or squared hinge (l2), with margin 1"
+        "l2", "loss of a pair: hinge (l1) or squared hinge (l2) of its margin"
     )
+    margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
+    margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
     pairs: PairChoice = pairs_setting()
     list_balance: bool = balance_setting()
     tolerance: float = tolerance_setting()
     iterations: int = setting(200, "maximum number of Newton steps per minimum", ge=1)
 
     def _problem(self, lists: CandidateLists, inputs: FitInputs) -> _PairProblem:
-        pairs, weight = weighted_pairs(lists, inputs.list_weights, PairRelation(self.pairs))
+        margin = Margin(self.margin, self.margin_power)
+        pairs, weight = weighted_pairs(lists, inputs.list_weights, PairRelation(self.pairs), margin)
+        if self.margin != "even":
+            if not 0 < pairs.mean_margin < np.inf:
+                raise FitError(f"{lists.source}: margins overflow")
+            pairs = replace(pairs, h=pairs.h / pairs.mean_margin)
         weight /= weight.max()  # sums do not overflow
         counts = pairs.counts.astype(np.float64)
         if self.list_balance:
@@ -140,16 +149,15 @@ class _PairProblem(Problem):
     squared: bool
 
     def minimum(self, learner: ConvexLearner, strength: float, start: Floats | None, free: Mask) -> Minimum:
-        tolerance = learner.tolerance
+        tolerance, most = learner.tolerance, learner.iterations
         tasks = [(self.loss, tolerance)]
         if start is None and self.part is not None:
             tasks.insert(0, (self.part, max(tolerance, _ROUGH)))
         w = np.zeros(len(free)) if start is None else start
         try:
             for loss, enough in tasks:
-                found = minimise(
-                    loss, strength, w, squared=self.squared, tolerance=enough, iterations=learner.iterations
-                )
+                given = loss, strength, w
+                found = minimise(*given, squared=self.squared, tolerance=enough, iterations=most)
                 w = found.w
         except OverflowError:
             raise OverflowError(f" with C = {strength:g}") from None

@@ -65,9 +65,8 @@ def watched(
     best, behind = -np.inf, 0
     with progress.step("training", None, "fit") as advance:
         for found in steps:
-            watch.record(
-                found, scores or (lambda step, lists: linear_scores(step.weights, lists)), **found.row()
-            )
+            scored = scores or (lambda step, lists: linear_scores(step.weights, lists))
+            watch.record(found, scored, **found.row())
             advance(value=watch.latest)
             if on_dev:
                 assert watch.dev is not None

@@ -32,9 +32,7 @@ def restore(weights: Weights, state: State) -> None:
 
 T = TypeVar("T")
 Keep = Literal["last", "best", "train"]
-KEEP_HELP = (
-    "which round or epoch to keep: the last, the best on dev (best), the best on the training lists (train)"
-)
+KEEP_HELP = "round or epoch to keep: the last, the best on dev (best), the best on the training lists (train)"
 
 
 class Resumable(Protocol):

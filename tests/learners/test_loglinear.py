@@ -18,6 +18,7 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data import blocks as bundles
 from rerank.data.lists import CandidateLists
+from rerank.learners.base import FitInputs
 from rerank.learners.loglinear import PRIORS, LogLinear, LogLoss, target_lists
 from rerank.learners.minimise import Objective, Penalty, minimise
 
@@ -51,6 +52,29 @@ def test_the_loss_and_its_gradient_are_those_of_the_twin(form, layout, targets, 
     found, gradient = loss_of(lists, **how)(w)
     assert found == pytest.approx(slow.loss(lists, w, **how), rel=1e-12)
     np.testing.assert_allclose(gradient, slow.gradient(lists, w, **how), atol=1e-7)
+
+
+@pytest.mark.parametrize("margin", ["even", "uneven", "label"])
+@pytest.mark.parametrize("targets", ["best", "tied", "any"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_costs_are_added_to_the_scores_of_items_that_are_not_best(form, layout, targets, margin):
+    lists = some_lists(seed=5, layout=layout)
+    w = np.random.default_rng(5).standard_normal(4)
+    how = {"targets": targets, "margin": margin, "tau": 1.5}
+    found, gradient = LogLinear(**how)._problem(lists, FitInputs()).loss(w)
+    assert found == pytest.approx(slow.loss(lists, w, **how), rel=1e-12)
+    assert found > slow.loss(lists, w, targets=targets)
+    np.testing.assert_allclose(gradient, slow.gradient(lists, w, **how), atol=1e-7)
+
+
+def test_margins_that_have_no_effect_are_refused():
+    lists = some_lists(seed=6)
+    with pytest.raises(ConfigError, match="margin=uneven is multiplied by tau, which is 0"):
+        LogLinear(margin="uneven").fit(lists)
+    with pytest.raises(ConfigError, match="soft targets have no best item"):
+        LogLinear(targets="soft", tau=1.0)
+    with pytest.raises(FitError, match="margins overflow"):
+        LogLinear(margin="label", tau=1e308).fit(lists.replace_labels(1e10 * lists.labels))
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.0, np.nan]), min_size=1, max_size=9), st.integers(0, 99))

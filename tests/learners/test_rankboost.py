@@ -35,7 +35,21 @@ SETTINGS = [
     {"label_gap": 1.0, "list_balance": True},
     {"learning_rate": 0.1},
     {"learning_rate": 0.5, "step": "exact", "thresholds": 2},
+    {"margin": "uneven", "tau": 2.0},
+    {"margin": "uneven", "margin_power": 0.5, "tau": 1.0, "list_balance": True},
+    {"margin": "label", "tau": 0.7, "pairs": "neighbours"},
 ]
+
+
+def test_margins_need_tau_and_may_not_overflow():
+    lists = random_lists(0)
+    for wrong in ({"margin": "uneven"}, {"tau": 1.0}):
+        with pytest.raises(ConfigError, match="tau is for margins that are not even"):
+            RankBoost(**wrong).fit(lists)
+    with pytest.raises(FitError, match="drawn lists: margins overflow"):
+        RankBoost(margin="label", tau=1e308).fit(lists)
+    flat = RankBoost(margin="label", tau=1e-300, rounds=5).fit(lists)
+    np.testing.assert_array_equal(found_rounds(flat), found_rounds(RankBoost(rounds=5).fit(lists)))
 
 
 def test_steps_too_small_to_count_end_the_rounds():
@@ -177,6 +191,7 @@ def test_costs_multiply_the_change_of_right_and_of_wrong_pairs():
     assert pairs.split(np.array([0.0, 1.0, 0.0])) == pytest.approx((c, a))
 
 
+@pytest.mark.filterwarnings("ignore:drawn lists. rankboost learnt nothing")
 @settings(max_examples=150)
 @given(
     st.integers(0, 10**6),
@@ -386,10 +401,10 @@ def test_the_share_of_each_feature_is_that_of_its_steps():
 def test_settings_without_an_effect_are_refused():
     for wrong, message in (
         ({"weak": "both"}, "weak=both is for a number of thresholds"),
-        ({"spacing": "width"}, "spacing=width is for a number of thresholds"),
+        ({"spacing": "width"}, "spacing=width is for 2 thresholds or more"),
         (
             {"spacing": "width", "thresholds": 1},
-            "spacing=width is for a number of thresholds, at least 2: found 1",
+            "spacing=width is for 2 thresholds or more: found 1",
         ),
         ({"thresholds": 0}, "thresholds: found 0, expected all or a number of at least 1"),
         ({"epsilon": 0.1}, "epsilon is for step=exact"),

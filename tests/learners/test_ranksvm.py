@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from make import LAYOUTS, lists
+from reference import ranksvm as slow_svm
 from reference.ranksvm import ExplicitPairs
 from scipy.optimize import minimize
 
@@ -93,6 +94,40 @@ def test_the_minimum_is_that_of_explicit_pairs(loss, strength, how, weights):
         slow.objective(model.weights, 1.0, loss) - 0.5 * model.weights @ model.weights
     )
     assert model.training.data.lists_without_pair == 2
+
+
+MARGINS = [
+    {"margin": "uneven"},
+    {"margin": "uneven", "margin_power": 0.5},
+    {"margin": "label"},
+    {"margin": "label", "pairs": "neighbours"},
+]
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize("strength", [0.01, 3.0, 50.0])
+@pytest.mark.parametrize("how", MARGINS, ids=str)
+def test_margins_are_those_of_the_pairs(loss, strength, how):
+    lists, power = some_lists(seed=4), how.get("margin_power", 1.0)
+    margin = partial(slow_svm.uneven, power=power) if how["margin"] == "uneven" else slow_svm.by_label
+    slow = ExplicitPairs(lists, neighbours="pairs" in how, list_balance=True, margin=margin)
+    value = slow.minimum(strength, loss, gap=1e-6)[1]
+    for tolerance in (1e-4, 1e-7):
+        model = RankSVM(C=strength, loss=loss, tolerance=tolerance, **how).fit(lists)
+        found = slow.objective(model.weights, strength, loss)
+        assert value * (1 - 1e-6) <= found <= value * (1 + 10 * tolerance)
+    own = 0.5 * model.weights @ model.weights
+    assert model.training.rounds.loss == pytest.approx(slow.objective(model.weights, 1.0, loss) - own)
+
+
+def test_the_units_of_labels_do_not_matter():
+    lists = some_lists(seed=6)
+    other = lists.replace_labels(1000.0 * lists.labels + 7.0)
+    a, b = (RankSVM(margin="label").fit(one).weights for one in (lists, other))
+    np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+    huge = lists.replace_labels(np.where(lists.labels > 0, 1.7e308, -1.7e308))
+    with pytest.raises(FitError, match="margins overflow"):
+        RankSVM(margin="label").fit(huge)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

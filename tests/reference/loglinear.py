@@ -26,7 +26,18 @@ def targets_of(labels, base, targets, sharpness):
     return [share / sum(shares) for share in shares]
 
 
-def loss(lists, w, targets="best", sharpness=0.0, list_weights=None):
+def cost_of(labels, margin, tau, power=1.0):
+    """tau * g of the best item and each item that is not best."""
+    ranks = [1 + sum(other > label for other in labels) for label in labels]
+    g = {
+        "even": lambda label, rank: 1.0,
+        "uneven": lambda label, rank: 1.0 - rank**-power,
+        "label": lambda label, rank: max(labels) - label,
+    }[margin]
+    return [tau * g(*one) if one[1] > 1 else 0.0 for one in zip(labels, ranks, strict=True)]
+
+
+def loss(lists, w, targets="best", sharpness=0.0, list_weights=None, margin="even", tau=0.0):
     """The sum over lists of weight * -log P(target)."""
     X = lists.features.to_dense().astype(np.float64)
     total = 0.0
@@ -37,7 +48,8 @@ def loss(lists, w, targets="best", sharpness=0.0, list_weights=None):
         target = targets_of([lists.labels[j] for j in items], base, targets, sharpness)
         if target is None:
             continue
-        scores = [float(X[j] @ w) for j in items]
+        costs = cost_of([lists.labels[j] for j in items], margin, tau)
+        scores = [float(X[j] @ w) + cost for j, cost in zip(items, costs, strict=True)]
         most = max(scores)
         log_z = most + math.log(sum(math.exp(s - most) for s in scores))
         weight = 1.0 if list_weights is None else list_weights[i]

@@ -24,6 +24,15 @@ def pairs_of(lists, relation):
     return out
 
 
+def margins_of(lists, relation, margin):
+    """g of every pair (better, worse)."""
+    out = {}
+    for first, last in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True):
+        found = pairs_of_list(relation, margin, lists.labels[first:last].tolist())
+        out |= {(first + a, first + b): g for (a, b), g in found.items()}
+    return out
+
+
 def cuts(values, number, spacing):
     """Thresholds of a feature with these values, rising; NaN does not count."""
     known = sorted(v for v in values if not math.isnan(v))
@@ -112,6 +121,9 @@ def rounds(lists, relation, learner, list_weights=None, pair_weights=None, costs
     sums = [sum(w for w, (j, *_) in zip(weights, pairs, strict=True) if j == i) for i in range(lists.n_lists)]
     if learner.list_balance:
         weights = [w / (sums[i] or 1.0) for w, (i, *_) in zip(weights, pairs, strict=True)]
+    if learner.tau:
+        g = margins_of(lists, relation, Margin(learner.margin, learner.margin_power))
+        weights = [w * math.exp(learner.tau * g[a, b]) for w, (_, a, b) in zip(weights, pairs, strict=True)]
     if list_weights is not None:
         weights = [w * list_weights[i] for w, (i, *_) in zip(weights, pairs, strict=True)]
     start = math.fsum(weights)

@@ -108,7 +108,7 @@ class Boosting(Learner):
         "ranking", "the best item of each list must win, or relevant items must score above 0, others below"
     )
     relevant: float | None = setting(
-        None, "classification: items with this label or a larger one are relevant; none = 1"
+        None, "classification: items with at least this label are relevant; none = 1"
     )
     loss: Literal["exp", "log"] = setting("exp", "the exponential loss, or the logistic one")
     engine: Literal["reference", "fast"] = setting(
@@ -147,9 +147,7 @@ class Boosting(Learner):
         if self.pair_weighting == "score" and self.loss == "log":
             raise ConfigError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
         if self.epsilon is not None and self._scales:
-            raise ConfigError(
-                "epsilon is not for loss=log, engine=reference: iterative scaling smooths nothing"
-            )
+            raise ConfigError("epsilon is not for loss=log, engine=reference: scaling smooths nothing")
 
     @property
     def _scales(self) -> bool:
@@ -237,13 +235,11 @@ class Boosting(Learner):
                 curve[name] = values_by_round(*part, begin, stumps, found.stumps, found.steps)
         kept = self._kept(curve, inputs)
         model = whole.prefix(kept)
-        model.curve = [
-            dict(zip(curve, row, strict=True)) for row in zip(*map(_plain, curve.values()), strict=True)
-        ]
+        columns = [np.asarray(column).tolist() for column in curve.values()]
+        model.curve = [dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True)]
         dev = float(curve["dev"][kept - 1]) if "dev" in curve and kept else None
-        model.training.rounds = RoundsRecord(
-            run=len(found.steps), kept=kept, dev=dev, converged=found.converged
-        )
+        n = len(found.steps)
+        model.training.rounds = RoundsRecord(run=n, kept=kept, dev=dev, converged=found.converged)
         model.training.data = DataRecord(pairs=examples.n_pairs, lists_without_pair=examples.n_skipped)
         model.training.notes = {"alpha0": base.weight if base.weight else "none", **found.facts(kept, curve)}
         return model
@@ -253,9 +249,8 @@ class Boosting(Learner):
         n = len(curve["round"])
         if self.keep == "last" or n == 0:
             return n
-        name, judge = (
-            ("train", inputs.judge) if self.keep == "train" else ("dev", (inputs.dev or (0, None))[1])
-        )
+        dev = None if inputs.dev is None else inputs.dev[1]
+        name, judge = ("train", inputs.judge) if self.keep == "train" else ("dev", dev)
         assert judge is not None  # Learner._check
         values = judge.better * curve[name]
         return 1 + int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
@@ -269,8 +264,3 @@ class _Base:
     weight: float
     column: int | None = None
     column_weight: float = 0.0
-
-
-def _plain(column: Any) -> list[float]:
-    values: list[float] = np.asarray(column).tolist()
-    return values

@@ -148,9 +148,7 @@ def _one_class(learner: PredtronSettings, lists: CandidateLists, labels: ClassLa
     m = len(labels.names)
     if learner.task == "binary" and m != 2:
         found = f"{m} classes ({some(list(labels.names))})"
-        raise FitError(
-            f"{lists.source}: found {found}, expected two for task=binary; task=multiclass takes more"
-        )
+        raise FitError(f"{lists.source}: found {found}, expected two for task=binary; multiclass takes more")
     weights, reject = _class_weights(learner, labels), _reject_costs(learner, labels)
     given = (labels.offsets, labels.codes, learner.variant == "loss-driven", weights)
     values = _class_values(lists, labels) if learner.task == "ordinal" else None
@@ -224,9 +222,7 @@ _MADE: dict[str, Callable[[PredtronSettings, CandidateLists, ClassLabels], Class
 def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> Model:
     """Return the model of a learner whose task is on examples with classes; see ``Learner.fit``."""
     if inputs.initial is not None:
-        raise FitError(
-            f"learner predtron: task={learner.task} starts from zero and accepts no initial weights"
-        )
+        raise FitError(f"learner predtron: task={learner.task} starts from 0 and accepts no initial weights")
     labels = ClassLabels.of(lists)
     task = class_task(learner, lists, labels)
     weight = np.repeat(checked_list_weights(inputs.list_weights, lists), lists.lengths)

@@ -144,9 +144,7 @@ def graded_lists(lists: CandidateLists, gain: GainName) -> GradedLists:
     largest = gains[starts + sizes - 1]
     used = largest > gains[starts]
     if not used.any():
-        raise FitError(
-            f"{lists.source}: no list has items of two different gains (labels of 0 or less gain nothing)"
-        )
+        raise FitError(f"{lists.source}: no list has two different gains (labels of 0 or less gain nothing)")
     kept = np.repeat(used, sizes)
     return GradedLists(
         lists=present[used],

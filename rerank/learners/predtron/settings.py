@@ -85,7 +85,7 @@ class PredtronSettings(Learner):
         parse=_by_class("class_weights"),
     )
     bias: float = setting(
-        1.0, "examples: the value of a feature that they all have; 0 = scores without a constant", ge=0
+        1.0, "value of a feature that all examples have; 0 = scores without a constant", ge=0
     )
     variant: Variant = setting(
         "standard", "standard: towards the largest loss less margin; loss-driven: steps times the loss made"
@@ -116,9 +116,7 @@ class PredtronSettings(Learner):
     gamma: float = setting(1.0, "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2)", gt=0)
     constant: float = setting(1.0, "polynomial kernel: the constant", ge=0)
     epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
-    average: Literal["last", "average"] = setting(
-        "average", "the last weights, or their mean over all visits"
-    )
+    average: Literal["last", "average"] = setting("average", "the last weights, or the mean of all visits")
     init: Literal["auto", "given", "base", "zero"] = setting(
         "auto",
         "initial weights: given (with --init), base (they reproduce the first stage's scores) or zero; "

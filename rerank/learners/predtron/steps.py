@@ -134,9 +134,8 @@ class Positions:
             norms = np.sqrt(np.cumsum(values**2))
             falling = bool(np.all(np.diff(values) < 0))
         if not (falling and np.isfinite(norms).all()):
-            raise FitError(
-                f"exponent={exponent:g}: -i^exponent is not finite and falling over {longest} places"
-            )
+            found = f"-i^exponent is not finite and falling over {longest} places"
+            raise FitError(f"exponent={exponent:g}: {found}")
         return cls(values, 1.0 / norms)
 
 

@@ -80,7 +80,7 @@ class PreferenceSVM(Learner):
     tolerance: float = tolerance_setting()
     iterations: int = setting(20_000, "maximum number of working sets per minimum", ge=1)
     cache: int = setting(
-        1000, "megabytes for rows of the kernel, which are computed again if they do not fit", ge=1
+        1000, "megabytes for rows of the kernel; those that do not fit are computed again", ge=1
     )
     probability: bool = setting(False, "learn probabilities of being the best item of a list")
     probability_folds: int = setting(_FOLDS, "probability=true: number of cross-validation folds", ge=2)

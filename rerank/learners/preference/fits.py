@@ -190,9 +190,8 @@ class _Scorer:
         self._items, self._others = items, others
         need, self._rows = 8 * items.n * others.n, None
         if need <= room:
-            memory.require(
-                need, f"a kernel of {items.n:,} x {others.n:,} items", "a smaller cache needs less"
-            )
+            what = f"a kernel of {items.n:,} x {others.n:,} items"
+            memory.require(need, what, "a smaller cache needs less")
             self._rows = np.empty((items.n, others.n))
         self._known = np.zeros(items.n, dtype=bool)
 

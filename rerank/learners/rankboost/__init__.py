@@ -17,8 +17,8 @@ from rerank.core.types import Floats, Index
 from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights, weighted_pairs
 from rerank.learners.rankboost.rankers import Grouping, Spacing, Weak, WeakRankers, weak_rankers
 from rerank.learners.rankboost.rounds import (
     Distribution,
@@ -68,15 +68,9 @@ class Presorted:
     rankers: WeakRankers
 
     @classmethod
-    def of(cls, lists: CandidateLists, relation: PairRelation, grouping: Grouping) -> Presorted:
-        """Return the pairs of judged lists under ``relation``, and the weak rankers of their features.
-
-        Raises FitError if no list has a pair.
-        """
+    def of(cls, lists: CandidateLists, pairs: Pairs, grouping: Grouping) -> Presorted:
+        """Return pairs of judged lists, and the weak rankers of their features."""
         assert lists.labels is not None
-        pairs = make_pairs(lists, relation)
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: no list has a pair under pairs={relation.pairs}")
         others = ~np.isnan(lists.labels)
         others[pairs.items] = False
         items = np.concatenate([pairs.items, np.flatnonzero(others)])
@@ -174,7 +168,10 @@ _PAIR_BYTES = 80
 class RankBoost(Learner):
     """RankBoost: each round adds the weak ranker that agrees best with the pairs that are weighted now.
 
-    Each pair of a better and a worse item has a weight D; all weights add up to 1. A weak ranker h is 1 for
+    Each pair of a better and a worse item has a weight D; all weights add up to 1. Margins, larger at the top
+    of a list (uneven) or the further labels are apart, are asked of the scores by the initial weights: they
+    are multiplied by exp(tau * g), after ``list_balance``, so that D stays in proportion to exp(tau * g -
+    F(better) + F(worse)). A weak ranker h is 1 for
     items whose feature is at or above a threshold, else 0; or it is a feature itself, scaled into [0, 1]
     over the training items. Missing values get the h, 0 or 1, that suits the pairs. A round takes the h
     with the largest r = the sum over pairs of D * (h(better) - h(worse)), gives it a step a, and multiplies
@@ -194,6 +191,7 @@ class RankBoost(Learner):
     ----------
     Freund, Iyer, Schapire, Singer: An efficient boosting algorithm for combining preferences. Journal of
     Machine Learning Research 4, 2003.
+    Shen, Joshi: Ranking and reranking with perceptron. Machine Learning 60, 2005 (uneven margins).
     """
 
     name = "rankboost"
@@ -236,6 +234,9 @@ class RankBoost(Learner):
         "all", "items with different labels, or only those whose labels are next to each other in the list"
     )
     label_gap: float = setting(0.0, "all: label > other label + gap", ge=0)
+    margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
+    margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
+    tau: float = setting(0.0, "learning margin: tau * g is asked of each pair, unless even", ge=0)
     list_balance: bool = setting(False, "the initial weights of each list's pairs have the same sum")
     engine: Literal["reference", "fast"] = setting("fast", "hold all pairs (reference) or none (fast)")
     keep: Keep = setting("last", KEEP_HELP)
@@ -244,9 +245,7 @@ class RankBoost(Learner):
         if self.thresholds != "all" and self.thresholds < 1:
             raise ConfigError(f"thresholds: found {self.thresholds}, expected all or a number of at least 1")
         if self.spacing == "width" and (self.thresholds == "all" or self.thresholds == 1):
-            raise ConfigError(
-                f"spacing=width is for a number of thresholds, at least 2: found {self.thresholds}"
-            )
+            raise ConfigError(f"spacing=width is for 2 thresholds or more: found {self.thresholds}")
         if self.weak == "both" and self.thresholds == "all":
             text = "no feature itself has a larger r than the best of all its thresholds"
             raise ConfigError(f"weak=both is for a number of thresholds: {text}")
@@ -302,8 +301,14 @@ class RankBoost(Learner):
 
     def _presorted(self, lists: CandidateLists) -> Presorted:
         number = None if self.thresholds == "all" else self.thresholds
+        if (self.margin == "even") != (self.tau == 0):
+            raise ConfigError(f"tau is for margins that are not even, which need it: found tau={self.tau:g}")
         relation = PairRelation(self.pairs, label_gap=self.label_gap)
-        return Presorted.of(lists, relation, Grouping(number, self.spacing, self.weak))
+        given = relation, Margin(self.margin, self.margin_power), f"a pair under pairs={self.pairs}"
+        pairs, _ = weighted_pairs(lists, None, *given)
+        if not self.tau * float(np.abs(pairs.h).max()) < np.inf:
+            raise FitError(f"{lists.source}: margins overflow")
+        return Presorted.of(lists, pairs, Grouping(number, self.spacing, self.weak))
 
     def _boosted(self, presorted: Presorted, inputs: FitInputs, costs: Floats | None = None) -> StumpModel:
         lists, pairs, rankers = presorted.lists, presorted.pairs, presorted.rankers
@@ -329,7 +334,9 @@ class RankBoost(Learner):
             raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
         of_pairs = inputs.pair_weights
         if self.engine == "fast" and of_pairs is None and costs is None:
-            return PairRanges(pairs, of_lists / pairs.counts if self.list_balance else of_lists)
+            found = PairRanges(pairs, of_lists / pairs.counts if self.list_balance else of_lists)
+            found.advance(self.tau * pairs.h, -1.0)
+            return found
         memory.require(_PAIR_BYTES * pairs.n_pairs, f"{pairs.n_pairs:,} pairs", "engine=fast stores none")
         weights = _checked_pair_weights(of_pairs, pairs.n_pairs)
         of = np.repeat(np.arange(pairs.n_lists), pairs.counts)
@@ -339,9 +346,12 @@ class RankBoost(Learner):
         if costs is not None:
             expected = 2, pairs.n_pairs
             if costs.shape != expected or not (np.isfinite(costs).all() and (costs >= 0).all()):
-                found = f"2 x {pairs.n_pairs} finite numbers that are not negative"
-                raise FitError(f"costs of pairs must be {found}")
-        return ExplicitPairs(*pairs.explicit(), len(pairs.items), weights * of_lists[of], costs)
+                wanted = f"2 x {pairs.n_pairs} finite numbers that are not negative"
+                raise FitError(f"costs of pairs must be {wanted}")
+        better, worse = pairs.explicit()
+        asked = self.tau * (pairs.h[better] - pairs.h[worse])
+        weights = weights * of_lists[of] * np.exp(asked - asked.max())
+        return ExplicitPairs(better, worse, len(pairs.items), weights, costs)
 
     def _kept(self, lists: CandidateLists, inputs: FitInputs, whole: StumpModel, run: Run) -> StumpModel:
         """The rounds that ``keep`` chooses, with the learning curve of all."""

@@ -347,9 +347,9 @@ def _columns(features: Features, n: int, grouping: Grouping) -> Iterator[_Column
         rising = values[order]
         rising = rising[: np.searchsorted(rising, np.nan)]
         zeros = features.n_items - len(values)
-        at = (
-            np.empty(0) if weak == "raw" else cuts(rising, zeros, grouping.number, grouping.spacing) + 0.0
-        )  # -0 is 0
+        at = np.empty(0)
+        if weak != "raw":
+            at = cuts(rising, zeros, grouping.number, grouping.spacing) + 0.0  # -0 is 0
         inside = int(np.searchsorted(items, n))
         missing = bool(np.isnan(values[:inside]).any())
         raw = _NOT_RAW if weak == "stumps" else _raw(items[:inside], values[:inside], rising, zeros)

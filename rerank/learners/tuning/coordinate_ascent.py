@@ -150,9 +150,7 @@ class CoordinateAscent(Learner):
     passes: int = setting(25, "maximum number of passes over the features per start", ge=1)
     min_gain: float = setting(1e-6, "minimum gain of a step, in the metric's units", ge=0)
     best: Literal["train", "dev"] = setting("train", "lists that select the best restart")
-    average: int = setting(
-        1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
-    )
+    average: int = setting(1, "use the mean weights of so many of the best restarts; 1 = the best one", ge=1)
     seed: int = setting(1, "random seed of starts, sampled pairs and the order of features", ge=0)
 
     def check_values(self) -> None:

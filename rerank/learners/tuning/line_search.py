@@ -229,9 +229,8 @@ class Climb:
         if self.l2 == 0:
             return 0.0
         length = deterministic_dot(weights, weights) ** 0.5
-        return (
-            self.l2 * (2.0 - 2.0 * deterministic_dot(weights, self.near) / length) if length > 0 else self.l2
-        )
+        share = deterministic_dot(weights, self.near) / length if length > 0 else 0.5
+        return self.l2 * (2.0 - 2.0 * share)
 
     def _penalty(self, direction: Floats) -> _mert.Penalty:
         """``_cost`` along a direction, in the form of the kernels."""

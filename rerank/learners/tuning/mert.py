@@ -79,21 +79,15 @@ class Mert(Learner):
     resumable = True
 
     restarts: int = setting(20, "random starts in addition to the initial weights", ge=0)
-    perturbations: int = setting(
-        4, "further climbs from perturbations of each of the three best restarts", ge=0
-    )
+    perturbations: int = setting(4, "further climbs from perturbations of the three best restarts", ge=0)
     directions: Literal["coordinate", "random", "both"] = setting(
         "coordinate", "lines: one per feature, or as many random ones; both = random ones if no feature gains"
     )
     init: Init = setting("auto", INIT_HELP)
     passes: int = setting(100, "maximum number of passes over the directions per climb", ge=1)
     min_gain: float = setting(1e-6, "minimum gain of a step, in the metric's units", ge=0)
-    l2: float = setting(
-        0.0, "regularisation strength: penalty on the distance from the initial weights", ge=0
-    )
-    average: int = setting(
-        1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
-    )
+    l2: float = setting(0.0, "regularisation strength: penalty on distance from the initial weights", ge=0)
+    average: int = setting(1, "use the mean weights of so many of the best restarts; 1 = the best one", ge=1)
     seed: int = setting(1, "random seed of starts, directions and their order", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
@@ -103,9 +97,7 @@ class Mert(Learner):
         if self.l2 > 0 and not initial.any():
             raise FitError("learner mert: l2 needs initial weights that are not zero")
         if self.average > self.restarts + 1:
-            raise FitError(
-                f"learner mert: average={self.average}, but there are {self.restarts + 1} restarts"
-            )
+            raise FitError(f"learner mert: average={self.average}, but {self.restarts + 1} restarts")
         problem = LineProblem(lists, judge, inputs.list_weights)
         scaled = shrunk(initial * problem.scale)
         ends = self._search(problem, scaled)

@@ -64,9 +64,7 @@ class Mira(Learner):
         "background",
         "worth of a candidate: the metric of the background and the candidate, or its label (sentence)",
     )
-    c: float = setting(
-        0.01, "maximum step size; 0.01 suits raw decoder features, scaled ones (zscore) need about 1", gt=0
-    )
+    c: float = setting(0.01, "maximum step size; 0.01 suits raw decoder features, zscore about 1", gt=0)
     decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
     epochs: int = setting(60, "number of epochs", ge=1)
     init: Init = setting("auto", INIT_HELP)
@@ -123,9 +121,7 @@ def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
     """The metric itself; one of 0 to 100 is divided by 100."""
     form = judge.sum_form
     if form is None:
-        raise FitError(
-            f"learner mira: no background for {judge.name}; use labels (--label sBLEU, --set value=sentence)"
-        )
+        raise FitError(f"learner mira: no background for {judge.name}: --label sBLEU --set value=sentence")
     stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
     if not _differ(lists, stats):
         raise FitError(f"{lists.source}: {judge.name} is the same for all candidates of each list")

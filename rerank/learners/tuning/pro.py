@@ -18,6 +18,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import Init, initial_weights
+from rerank.learners.minimise import Minimum
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
@@ -82,7 +83,7 @@ class Pro(Learner):
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         items, packed = pairs.packed()
         found = self._minimise(lists.features.take(items), packed, start, lists.source)
-        weights, judge = found.weights, inputs.judge
+        weights, judge = found.w, inputs.judge
         model = LinearModel(lists.names(), weights)
         model.initial = start
         model.training.rounds = MinimumRecord(
@@ -127,7 +128,7 @@ class Pro(Learner):
         better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
         return _Pairs(better, worse, weight, len(found), n_kept)
 
-    def _minimise(self, features: Features, pairs: _Pairs, start: Floats, source: str) -> _Minimum:
+    def _minimise(self, features: Features, pairs: _Pairs, start: Floats, source: str) -> Minimum:
         loss = PairLoss(features, pairs.better, pairs.worse, pairs.weight, start, self.l2)
         if not np.isfinite(loss.scale).all():
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
@@ -152,7 +153,8 @@ class Pro(Learner):
         if not weights.any():
             text = f"{source}: pro learnt nothing, all weights are 0: the pairs contradict each other"
             warnings.warn(text, DataNote, stacklevel=2)
-        return _Minimum(weights, int(found.nit), float(found.fun))
+        value, steps = float(found.fun), int(found.nit)
+        return Minimum(weights, value, value, np.nan, steps, steps < self.iterations)
 
 
 def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple[Index, Index]:
@@ -179,15 +181,6 @@ def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple
     up = gap[accepted] > 0
     left, right = drawn[:, accepted]
     return np.where(up, left, right), np.where(up, right, left)
-
-
-@dataclass(frozen=True)
-class _Minimum:
-    """The weights (n_features), the steps of L-BFGS and the mean loss they reached."""
-
-    weights: Floats
-    iterations: int
-    loss: float
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ cdef class ListBlock:
     """Some lists, with scratch of their own: a thread works on one block.
 
     IN matrix, the rows of items; offsets (n_lists + 1) and items (n_items), the rows of each list; target
-    (n_items), 0 or more, of sum 1 in each list, with marginal 0 or 1; weight (n_lists). With members, the
+    (n_items), 0 or more, of sum 1 in each list, with marginal 0 or 1; weight (n_lists); cost (n_items), which
+    is added to the scores, None = 0. With members, the
     features of bundles, the columns of matrix are the bundles of a list counted from 0, and list i has the
     bundles starts[i]:starts[i + 1]; see rerank/data/bundles.py. Its rows are then those of the items in
     their order (items None). If their values are numbered by list, a list has n_entries numbers at most.
@@ -32,15 +33,15 @@ cdef class ListBlock:
     cdef Rows rows, members
     cdef bint bundled, marginal
     cdef const long long[::1] offsets, items
-    cdef const double[::1] target, weight
+    cdef const double[::1] target, weight, cost
     cdef const long long[::1] starts
     cdef double[::1] slope, share, of_bundle, of_entry
     cdef tuple held
 
     def __init__(
         self, Matrix matrix, const long long[::1] offsets, const long long[::1] items,
-        const double[::1] target, const double[::1] weight, bint marginal, Matrix members=None,
-        const long long[::1] starts=None, Py_ssize_t n_entries=0,
+        const double[::1] target, const double[::1] weight, bint marginal, const double[::1] cost=None,
+        Matrix members=None, const long long[::1] starts=None, Py_ssize_t n_entries=0,
     ):
         self.held = (matrix, members)
         self.rows = matrix.rows
@@ -52,6 +53,7 @@ cdef class ListBlock:
         self.items = items
         self.target = target
         self.weight = weight
+        self.cost = cost
         self.starts = starts
         longest = int(np.diff(offsets).max(initial=1))
         self.slope = np.empty(longest)
@@ -143,6 +145,9 @@ def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
     cdef Py_ssize_t i, j, k
     cdef long long first
     cdef double total = 0.0
+    cdef const double* cost = NULL
+    if block.cost is not None:
+        cost = &block.cost[0]
     sums.of_bundle = &block.of_bundle[0]
     sums.of_entry = &block.of_entry[0]
     if not block.bundled:
@@ -158,6 +163,9 @@ def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
             if block.bundled:
                 weigh_bundles(X, &members, starts, i, &w[0], &sums)
             dots(X, items, first, k, seen, s)
+            if cost != NULL:
+                for j in range(k):
+                    s[j] += cost[first + j]
             total += loss_and_slope(
                 &block.target[first], block.weight[i], block.marginal, k, s, &block.share[0]
             )

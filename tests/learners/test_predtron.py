@@ -286,7 +286,7 @@ def test_labels_may_be_large_if_gains_are_linear():
 
 def test_inputs_that_do_not_fit():
     lists = some_lists()
-    with pytest.raises(FitError, match="no list has items of two different gains"):
+    with pytest.raises(FitError, match="no list has two different gains"):
         Predtron().fit(replace(lists, labels=-np.ones(lists.n_items)))
     with pytest.raises(FitError, match="every list with two different gains has weight 0"):
         Predtron().fit(lists, list_weights=np.array([0.0, 1.0, 0.0, 0.0, 0.0, 1.0]))

@@ -96,8 +96,9 @@ class Mert(Learner):
         initial, how = initial_weights(lists, inputs, self.init)
         if self.l2 > 0 and not initial.any():
             raise FitError("learner mert: l2 needs initial weights that are not zero")
-        if self.average > self.restarts + 1:
-            raise FitError(f"learner mert: average={self.average}, but {self.restarts + 1} restarts")
+        n = self.restarts + 1
+        if self.average > n:
+            raise FitError(f"learner mert: average={self.average}, but there are {n} restarts")
         problem = LineProblem(lists, judge, inputs.list_weights)
         scaled = shrunk(initial * problem.scale)
         ends = self._search(problem, scaled)

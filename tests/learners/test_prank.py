@@ -129,7 +129,7 @@ def test_without_a_feature_to_tell_grades_apart_all_items_get_one_grade():
 
 def test_one_grade_only_is_refused():
     lists = CandidateLists.from_arrays(np.eye(3), [2.0, 2.0, np.nan], source="flat.txt")
-    with pytest.raises(FitError, match=r"flat.txt: every judged item has the label 2: there are no"):
+    with pytest.raises(FitError, match=r"flat.txt: every judged item has the label 2: no two"):
         PRank().fit(lists)
 
 

@@ -121,7 +121,7 @@ def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
     """The metric itself; one of 0 to 100 is divided by 100."""
     form = judge.sum_form
     if form is None:
-        raise FitError(f"learner mira: no background for {judge.name}: --label sBLEU --set value=sentence")
+        raise FitError(f"mira: no background for {judge.name}; use --label sBLEU --set value=sentence")
     stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
     if not _differ(lists, stats):
         raise FitError(f"{lists.source}: {judge.name} is the same for all candidates of each list")

@@ -316,9 +316,13 @@ def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
     metrics: dict[str, Metric] = {}
     for text in expanded([texts] if isinstance(texts, str) else texts):
         metric = parse(text)
-        if not any((metric, metric.policies) == (known, known.policies) for known in metrics.values()):
-            short = "|" in text and metric.name not in metrics
-            metrics[metric.name if short else text.strip()] = metric
+        same = next((known for known in metrics.values() if known.name == metric.name), None)
+        if same is not None and same.policies != metric.policies:
+            raise ConfigError(
+                f"metric {text!r}: {metric.name} is named twice, with other ties or no_relevant"
+            )
+        if same is None:
+            metrics[metric.name if "|" in text else text.strip()] = metric
     if not metrics:
         raise ConfigError("no metric is named")
     return metrics

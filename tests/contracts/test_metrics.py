@@ -413,9 +413,11 @@ def test_a_word_that_is_not_true_is_refused(typed):
         parse(typed).prepare(SETS["mixed"])
 
 
-def test_signatures_that_differ_in_ties_are_two_metrics():
-    names = ["AP|ties:expected", "AP|ties:input", "AP|rel:1|ties:expected"]
-    metrics = parse_all(names)
-    assert list(metrics) == ["AP", "AP|ties:input"]
+def test_signatures_of_one_metric_agree_in_ties():
+    metrics = parse_all(["AP|ties:expected", "AP|rel:1|ties:expected", "RR|ties:input"])
+    assert list(metrics) == ["AP", "RR"]
     judges = prepare_all(SETS["mixed"], metrics.values())
     assert ["ties:expected" in judges[0].signature, "ties:input" in judges[1].signature] == [True, True]
+    for other in ("AP|ties:input", "AP", "MAP|ties:expected|no_relevant:skip"):
+        with pytest.raises(ConfigError, match="AP is named twice, with other ties or no_relevant"):
+            parse_all(["AP|ties:expected", other])

@@ -13,9 +13,10 @@ from reference import predtron as slow
 
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
 from rerank.learners.predtron import Predtron
 from rerank.learners.predtron.ranking import graded_lists
-from rerank.learners.predtron.steps import discounts, linked, radius2
+from rerank.learners.predtron.steps import discounts, linked, median_gamma, radius2
 from rerank.metrics.base import parse
 
 
@@ -110,6 +111,33 @@ def test_a_kernel_form_equals_the_twins(settings, function, layout):
     np.testing.assert_allclose(
         np.sort(model.coefficients), np.sort(coefficients[coefficients != 0]), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_the_gaussian_has_the_median_distance_as_its_width(layout):
+    lists = some_lists(2, layout)
+    X = lists.features.to_dense()
+    graded = graded_lists(lists, "exponential").items  # those that are learnt from
+    every = itertools.combinations(X[graded].tolist(), 2)
+    apart = [d for a, b in every if (d := math.dist(a, b)) > 0]
+    model = Predtron(kernel="gaussian", epochs=3).fit(lists)
+    assert model.kernel.gamma == pytest.approx(1 / (2 * np.median(apart) ** 2))
+    given = Predtron(kernel="gaussian", gamma=model.kernel.gamma, epochs=3).fit(lists)
+    np.testing.assert_array_equal(model.score(lists), given.score(lists))
+
+
+@pytest.mark.parametrize("n", [2, 5, 2500])
+def test_the_median_is_that_of_different_items(n):
+    X = np.zeros((n, 1))
+    X[1::2] = 3.0
+    assert median_gamma(Dense(X).compressed()) == pytest.approx(1 / 18)
+    assert median_gamma(Dense(np.ones((n, 1))).compressed()) == 1.0
+
+
+def test_gamma_of_a_polynomial_is_1_by_default():
+    lists = some_lists(2)
+    assert Predtron(kernel="polynomial", epochs=2).fit(lists).kernel.gamma == 1.0
+    assert Predtron(kernel="gaussian", gamma=1.0, epochs=2).fit(lists).kernel.gamma == 1.0
 
 
 def test_the_linear_kernel_is_the_plain_form():

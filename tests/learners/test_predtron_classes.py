@@ -169,14 +169,27 @@ def test_a_gaussian_kernel_learns_what_no_weights_can(tmp_path):
     ]
     data = CandidateLists.from_arrays(X, classes=sets)
     right = {}
-    for kernel in ("none", "gaussian"):
-        model = Predtron(task="multilabel", kernel=kernel, average="last").fit(data)
+    for kernel, more in (("none", {}), ("gaussian", {"gamma": 1.0})):
+        model = Predtron(task="multilabel", kernel=kernel, average="last", **more).fit(data)
         model.save(str(tmp_path / kernel))
         again = load_model(str(tmp_path / kernel))
         np.testing.assert_array_equal(again.class_scores(data), model.class_scores(data))
         assert again.explain() == model.explain()
         right[kernel] = np.mean([a == b for a, b in zip(again.predicted(data), sets, strict=True)])
     assert right["gaussian"] > 0.8 > 0.6 > right["none"]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "ordinal"])
+@pytest.mark.parametrize("variant", ["standard", "loss-driven"])
+def test_scores_of_classes_sum_to_0_so_that_nothing_is_rejected(task, variant):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    y = np.argmax(X + rng.normal(0, 2, X.shape), axis=1) % (2 if task == "binary" else 3)
+    data = CandidateLists.from_arrays(X, classes=[str(c) for c in y])
+    model = Predtron(task=task, reject=0.05, variant=variant, eta=0.1).fit(data)
+    if task != "binary":
+        np.testing.assert_allclose(model.class_scores(data).sum(axis=1), 0, atol=1e-9)
+    assert "REJECT" not in set(model.predicted(data))
 
 
 def test_the_constant_is_that_of_a_feature_of_ones():

@@ -113,7 +113,12 @@ class PredtronSettings(Learner):
         "none", "scores are sums of a kernel over training items; for small data. none = weights of features"
     )
     degree: int = setting(2, "polynomial kernel: (gamma x·x' + constant)^degree", ge=1, le=100)
-    gamma: float = setting(1.0, "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2)", gt=0)
+    gamma: Literal["auto"] | float = setting(
+        "auto",
+        "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2); auto = 1, gaussian: 1 / (2 m^2), m the "
+        "median distance of training items",
+        gt=0,
+    )
     constant: float = setting(1.0, "polynomial kernel: the constant", ge=0)
     epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average"] = setting("average", "the last weights, or the mean of all visits")
@@ -171,7 +176,9 @@ class PredtronSettings(Learner):
         """The kernel of these settings, None if scores are weighted sums of features."""
         if self.kernel == "none":
             return None
-        return VectorKernel(self.kernel, self.degree, self.gamma, self.constant)
+        by_data = 0.0 if self.kernel == "gaussian" else 1.0  # 0: KernelItems takes the median distance
+        gamma = by_data if isinstance(self.gamma, str) else self.gamma
+        return VectorKernel(self.kernel, self.degree, gamma, self.constant)
 
     @property
     def chosen_loss(self) -> LossName:

@@ -49,6 +49,8 @@ PRIVATE_ONCE, NAMES_TWICE = 451, 116
 NEW_ROOMS = (
     *("extensions/fusion/", "extensions/selection/", "cli/doctor.py"),
     "extensions/transductive/regularisation/",
+    "extensions/transductive/tied_ratio.py",
+    "extensions/transductive/propagation/by_scores.py",
     "learners/mrt.py",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.

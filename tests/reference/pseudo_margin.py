@@ -51,7 +51,7 @@ def signed(method, factor, unlabelled, G):
     return out
 
 
-def rounds(method, lists, relation, X_list, unlabelled):
+def rounds(method, lists, relation, X_list, unlabelled, signed=signed, losses=losses):
     """The rounds (ranker, step, sum of both losses) of pairs of a list with features X_list."""
     learner = method.base_learner
     X = np.vstack([lists.features.to_dense().astype(float), X_list])

@@ -34,7 +34,7 @@ class Adapted:
     reason
         Why there is none, such as "one item".
     diagnostics
-        Figures of the method by name, the same names for every list; NaN = unknown for this one.
+        Figures of the method by name; one that is NaN or absent is unknown for this list.
     scores
         float64 (n_items): the scores of the list itself by other lists' rankers, in place of a ranker.
     origin

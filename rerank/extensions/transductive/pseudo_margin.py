@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -21,18 +22,33 @@ from rerank.learners.rankboost import RankBoost
 from rerank.learners.rankboost.rounds import Distribution, PairRanges, boost, ranges_of
 from rerank.models.stumps import StumpModel
 
-_FIGURES = (
-    "unlabelled_pairs",
-    "unlabelled_weight",
-    "labelled_loss",
-    "unlabelled_loss",
-    "tied_share",
-    "train_accuracy",
-)
+
+class WithMargins(Transductive):
+    """Base of the methods that add the unlabelled pairs of a list to the loss of RankBoost."""
+
+    source = "Duh 2009, chapter 7"
+    default_scaling = "none"
+    scale_invariant = True
+
+    gamma: float = setting(
+        0.5, "weight of the sum over unlabelled pairs, in units of labelled pairs / unlabelled pairs", gt=0
+    )
+    warm_up: int = setting(
+        0, "rounds on labelled pairs alone before the unlabelled ones join; part of base.rounds", ge=0
+    )
+
+    def check_values(self) -> None:
+        super().check_values()
+        base = self.base_learner
+        if not isinstance(base, RankBoost):
+            raise ConfigError(f"learner {self.name} extends the loss of rankboost: found base {base.name}")
+        if self.warm_up >= base.rounds:
+            found = f"warm_up: found {self.warm_up}"
+            raise ConfigError(f"{found}, expected less than the {base.rounds} rounds of the base")
 
 
 @LEARNERS.register("pm")
-class PseudoMargin(Transductive):
+class PseudoMargin(WithMargins):
     """RankBoost that also separates the unlabelled items of the list to be ranked.
 
     The loss is the sum over labelled pairs of exp(-(F_i - F_j)), plus gamma' times the sum over unlabelled
@@ -65,13 +81,7 @@ class PseudoMargin(Transductive):
 
     name = "pm"
     summary = "RankBoost that also separates (or ties) the unlabelled items of the list to be ranked"
-    source = "Duh 2009, chapter 7"
-    default_scaling = "none"
-    scale_invariant = True
 
-    gamma: float = setting(
-        0.5, "weight of the sum over unlabelled pairs, in units of labelled pairs / unlabelled pairs", gt=0
-    )
     pairs: Literal["all", "halves", "oracle"] = setting(
         "all",
         "unlabelled pairs: all; between the halves above and below the median of the unadapted scores, where "
@@ -81,32 +91,19 @@ class PseudoMargin(Transductive):
     direction: Literal["maximise", "minimise"] = setting(
         "maximise", "make the differences of scores in unlabelled pairs large, or small"
     )
-    warm_up: int = setting(
-        0, "rounds on labelled pairs alone before the unlabelled ones join; part of base.rounds", ge=0
-    )
-
-    def check_values(self) -> None:
-        super().check_values()
-        base = self.base_learner
-        if not isinstance(base, RankBoost):
-            raise ConfigError(f"learner pm extends the loss of rankboost: found base {base.name}")
-        if self.warm_up >= base.rounds:
-            raise ConfigError(
-                f"warm_up: found {self.warm_up}, expected less than the {base.rounds} rounds of the base"
-            )
 
     @property
     def uses_test_labels(self) -> bool:
         return self.pairs == "oracle"
 
     def adapter(self, lists: CandidateLists) -> Adapter:
-        return _PseudoMargins(self, lists)
+        return PseudoMargins(self, lists)
 
 
-class _PseudoMargins(Adapter):
+class Margins(Adapter):
     """Labelled lists with their pairs and weak rankers, and the rounds of labelled pairs alone."""
 
-    def __init__(self, method: PseudoMargin, lists: CandidateLists) -> None:
+    def __init__(self, method: WithMargins, lists: CandidateLists) -> None:
         self.method = method
         learner = method.base_learner
         assert isinstance(learner, RankBoost)
@@ -123,9 +120,10 @@ class _PseudoMargins(Adapter):
         self.log_weight = learner.distribution(self.presorted).potentials()[1]
 
     def adapt(self, one: CandidateLists, rng: np.random.Generator) -> Adapted:
-        pairs = self._pairs(one)
+        pairs = self.unlabelled_pairs(one)
         if pairs.n_lists == 0:
-            return _none("one item" if one.n_items == 1 else "no unlabelled pair", 0)
+            why = "one item" if one.n_items == 1 else "no unlabelled pair"
+            return Adapted(None, why, {"unlabelled_pairs": 0})
         kept = np.zeros(one.n_items, dtype=bool)
         kept[pairs.items] = True
         n, m = len(self.presorted.pairs.items), len(pairs.items)
@@ -136,7 +134,7 @@ class _PseudoMargins(Adapter):
         labelled.advance(self.begun_scores, 1.0)
         factor = math.log(self.method.gamma) - math.log(pairs.n_pairs)
         parts: list[tuple[Distribution, slice, float]] = [(labelled, slice(n), -self.log_weight)]
-        for part in self._unlabelled(pairs, begun.score_aligned(one)[pairs.items]):
+        for part in self.distributions(pairs, begun.score_aligned(one)[pairs.items]):
             parts.append((part, slice(n, None), factor))
         rounds = self.learner.rounds - self.method.warm_up
         run = boost(Mixture(parts, n + m), presorted.rankers, self.learner.rule, rounds)
@@ -145,8 +143,46 @@ class _PseudoMargins(Adapter):
             model = model.with_missing_as_zero()
         return self._adapted(model, one, pairs, labelled)
 
-    def _pairs(self, one: CandidateLists) -> Pairs:
-        """The unlabelled pairs; which item of each is the better one does not count."""
+    @abstractmethod
+    def unlabelled_pairs(self, one: CandidateLists) -> Pairs:
+        """Return the unlabelled pairs of a list; which item of each is the better one does not count."""
+
+    @abstractmethod
+    def distributions(self, pairs: Pairs, scores: Floats) -> list[Distribution]:
+        """Return the distributions over unlabelled pairs, of items with these scores."""
+
+    @abstractmethod
+    def loss(self, pairs: Pairs, scores: Floats, n_tied: int) -> float:
+        """Return the sum over unlabelled pairs, of items with these scores, of which some pairs are tied."""
+
+    def _adapted(
+        self, model: StumpModel, one: CandidateLists, pairs: Pairs, labelled: Distribution
+    ) -> Adapted:
+        """The model with its figures; none if it ties all pairs."""
+        scores = model.score_aligned(one)[pairs.items]
+        tied = PseudoPairs(pairs, scores).n_tied()
+        with np.errstate(over="ignore"):
+            loss = self.loss(pairs, scores, tied)
+            of_labelled = np.exp(labelled.potentials()[1] - self.log_weight)
+        diagnostics = {
+            "unlabelled_pairs": float(pairs.n_pairs),
+            "unlabelled_weight": self.method.gamma * math.exp(self.log_weight) / pairs.n_pairs,
+            "labelled_loss": float(of_labelled),
+            "unlabelled_loss": loss / pairs.n_pairs,
+            "tied_share": tied / pairs.n_pairs,
+            "train_accuracy": float(self.basis.accuracy(model.score_aligned(self.basis.lists))),
+        }
+        if tied == pairs.n_pairs:
+            return Adapted(None, "all unlabelled pairs are tied", diagnostics)
+        return Adapted(model, "", diagnostics)
+
+
+class PseudoMargins(Margins):
+    """The unlabelled pairs that the settings choose, all of which are separated, or tied."""
+
+    method: PseudoMargin
+
+    def unlabelled_pairs(self, one: CandidateLists) -> Pairs:
         relation, how = PairRelation("all"), self.method.pairs
         if how == "oracle":
             relation = PairRelation(self.learner.pairs, label_gap=self.learner.label_gap)
@@ -156,8 +192,7 @@ class _PseudoMargins(Adapter):
             return make_pairs(one.replace_labels(_halves(unadapted.score_aligned(one))), relation)
         return make_pairs(one.replace_labels(np.arange(float(one.n_items))), relation)
 
-    def _unlabelled(self, pairs: Pairs, scores: Floats) -> list[Distribution]:
-        """The distributions over unlabelled pairs, of items with these scores."""
+    def distributions(self, pairs: Pairs, scores: Floats) -> list[Distribution]:
         if self.method.direction == "maximise":
             return [PseudoPairs(pairs, scores)]
         both: list[Distribution] = [PairRanges(pairs, np.ones(1), reverse=way) for way in (False, True)]
@@ -165,34 +200,9 @@ class _PseudoMargins(Adapter):
             part.advance(scores, 1.0)
         return both
 
-    def _adapted(
-        self, model: StumpModel, one: CandidateLists, pairs: Pairs, labelled: Distribution
-    ) -> Adapted:
-        """The model with its figures; none if it ties all pairs."""
-        scores = model.score_aligned(one)[pairs.items]
-        tied = PseudoPairs(pairs, scores).n_tied()
-        with np.errstate(over="ignore"):
-            loss = sum(np.exp(part.potentials()[1]) for part in self._unlabelled(pairs, scores))
-            of_labelled = np.exp(labelled.potentials()[1] - self.log_weight)
-        if self.method.direction == "maximise":
-            loss += tied
-        figures = (
-            pairs.n_pairs,
-            self.method.gamma * math.exp(self.log_weight) / pairs.n_pairs,
-            of_labelled,
-            loss / pairs.n_pairs,
-            tied / pairs.n_pairs,
-            self.basis.accuracy(model.score_aligned(self.basis.lists)),
-        )
-        diagnostics = {name: float(value) for name, value in zip(_FIGURES, figures, strict=True)}
-        if tied == pairs.n_pairs:
-            return Adapted(None, "all unlabelled pairs are tied", diagnostics)
-        return Adapted(model, "", diagnostics)
-
-
-def _none(reason: str, n_pairs: int) -> Adapted:
-    """No ranker, and figures that are unknown but for the number of pairs."""
-    return Adapted(None, reason, dict.fromkeys(_FIGURES, math.nan) | {_FIGURES[0]: float(n_pairs)})
+    def loss(self, pairs: Pairs, scores: Floats, n_tied: int) -> float:
+        found = sum(np.exp(part.potentials()[1]) for part in self.distributions(pairs, scores))
+        return float(found + n_tied if self.method.direction == "maximise" else found)
 
 
 def _halves(scores: Floats) -> Floats:

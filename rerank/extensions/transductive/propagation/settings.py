@@ -182,27 +182,33 @@ def list_rankers(
     return Rankers(np.concatenate([part.weights for part in parts]), reasons)
 
 
-def ranker_of(base: Learner, one: CandidateLists, normalise: Norm) -> tuple[Floats, str]:
-    """Return the ranker of a single labelled list (n_features) and "", or NaN and the reason."""
-    none = np.full(one.n_features, np.nan)
+def fitted_alone(base: Learner, one: CandidateLists) -> tuple[Model | None, str]:
+    """Return what ``base`` learns from a single labelled list and "", or None and the reason."""
     labels = one.labels
     if labels is None or np.isnan(labels).all():
-        return none, "no labels"
+        return None, "no labels"
     if one.n_items == 1:
-        return none, "one item"
+        return None, "one item"
     if not np.nanmax(labels) > np.nanmin(labels):
-        return none, "no pair"
+        return None, "no pair"
     # Of equal items a learner may learn weights that are the rounding of 0, which a norm would blow up.
     matrix = one.features.matrix()
     if not any(squares_within(matrix, one.offsets, Spread(one.n_features, -1), Difference(matrix))):
-        return none, "equal items"
+        return None, "equal items"
     judge = label_judge(one) if base.needs_judge or getattr(base, "keep", "last") == "train" else None
     try:
-        model = base.fit(one, judge=judge)
+        return base.fit(one, judge=judge), ""
     except FitError as error:
-        return none, str(error).removeprefix(f"{one.source}: ")
-    weights = normalised(linear_weights(base, model), normalise)
-    return (weights, "") if weights.any() else (none, _ZERO)
+        return None, str(error).removeprefix(f"{one.source}: ")
+
+
+def ranker_of(base: Learner, one: CandidateLists, normalise: Norm) -> tuple[Floats, str]:
+    """Return the ranker of a single labelled list (n_features) and "", or NaN and the reason."""
+    model, reason = fitted_alone(base, one)
+    weights = None if model is None else normalised(linear_weights(base, model), normalise)
+    if weights is not None and weights.any():
+        return weights, ""
+    return np.full(one.n_features, np.nan), reason or _ZERO
 
 
 def why_no_rankers(base: Learner) -> str:

@@ -195,11 +195,8 @@ class TransductiveModel(AdaptingModel):
             **({} if self.threshold is None else {"abstains": {"below tau": self.threshold}}),
             "weights of": "the unadapted model",
         }
-        return (
-            {ORACLE: "uses the labels of the lists that it ranks", **facts}
-            if self.uses_test_labels
-            else facts
-        )
+        mark = {ORACLE: "uses the labels of the lists that it ranks"} if self.uses_test_labels else {}
+        return mark | facts
 
     def explain(self) -> list[tuple[str, float]]:
         return self.unadapted.explain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Self, get_args
 
 import numpy as np
@@ -15,10 +16,26 @@ from rerank.data.matrix import Features, Sparse
 from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.classes import ClassesModel, Decode, read_meta
-from rerank.similarity.vectors import KernelName, VectorKernel
+from rerank.similarity.vectors import KernelName, VectorKernel, products, squared_norms
 
 _NAMES: tuple[KernelName, ...] = get_args(KernelName)
 _BLOCK = 4_000_000  # numbers of a kernel matrix that exist at once
+
+
+def with_width(kernel: VectorKernel, items: Features) -> VectorKernel:
+    """Return the kernel; if its gamma is 0, with the gamma 1 / (2 m^2) of the median distance m of items.
+
+    Distances are those of different items, of 1,000 at most; gamma is 1 if all are equal. A Gaussian that is
+    much narrower is 0 for nearly all pairs of items: what is learnt from one reaches no other.
+    """
+    if kernel.gamma:
+        return kernel
+    some = items.take(np.unique(np.linspace(0, items.n_items - 1, 1000).astype(np.int64)))
+    norms = squared_norms(some)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = norms[:, None] + norms - 2.0 * np.array(list(products(some, some)))
+    different = squared[squared > 1e-12 * norms.max()]  # those of equal items are 0 but for rounding
+    return replace(kernel, gamma=0.5 / float(np.median(different)) if len(different) else 1.0)
 
 
 def expansion(features: Features, support: Features, coefficients: Floats, kernel: VectorKernel) -> Floats:

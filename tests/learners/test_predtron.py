@@ -16,8 +16,10 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.learners.predtron import Predtron
 from rerank.learners.predtron.ranking import graded_lists
-from rerank.learners.predtron.steps import discounts, linked, median_gamma, radius2
+from rerank.learners.predtron.steps import discounts, linked, radius2
 from rerank.metrics.base import parse
+from rerank.models.dual import with_width
+from rerank.similarity.vectors import VectorKernel
 
 
 def some_lists(seed=0, layout="dense", lengths=(5, 1, 6, 4, 12, 3), n_features=4):
@@ -130,8 +132,10 @@ def test_the_gaussian_has_the_median_distance_as_its_width(layout):
 def test_the_median_is_that_of_different_items(n):
     X = np.zeros((n, 1))
     X[1::2] = 3.0
-    assert median_gamma(Dense(X).compressed()) == pytest.approx(1 / 18)
-    assert median_gamma(Dense(np.ones((n, 1))).compressed()) == 1.0
+    by_data = VectorKernel("gaussian", gamma=0.0)
+    assert with_width(by_data, Dense(X)).gamma == pytest.approx(1 / 18)
+    assert with_width(by_data, Dense(np.ones((n, 1)))).gamma == 1.0
+    assert with_width(VectorKernel("gaussian", gamma=0.3), Dense(X)).gamma == 0.3
 
 
 def test_gamma_of_a_polynomial_is_1_by_default():

@@ -114,10 +114,7 @@ class PredtronSettings(Learner):
     )
     degree: int = setting(2, "polynomial kernel: (gamma x·x' + constant)^degree", ge=1, le=100)
     gamma: Literal["auto"] | float = setting(
-        "auto",
-        "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2); auto = 1, gaussian: 1 / (2 m^2), m the "
-        "median distance of training items",
-        gt=0,
+        "auto", "polynomial, gaussian: exp(-gamma |x - x'|^2); auto = 1, gaussian: median distance", gt=0
     )
     constant: float = setting(1.0, "polynomial kernel: the constant", ge=0)
     epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
@@ -150,10 +147,8 @@ class PredtronSettings(Learner):
         if same and self.class_weights is None and self.variant == "loss-driven":
             raise ConfigError("variant=loss-driven has no effect if every loss is 1")
         if same and self.class_weights is not None and self.variant == "standard":
-            raise ConfigError(
-                f"class_weights have no effect on task={self.task} without reject or variant=loss-driven: "
-                "all wrong predictions for an example have one loss"
-            )
+            text = f"class_weights have no effect on task={self.task} without reject or variant=loss-driven"
+            raise ConfigError(f"{text}: all wrong predictions for an example have one loss")
         if self.eta != "theorem" and not 0 < self.eta < math.inf:
             raise ConfigError(f"eta: found {self.eta:g}, expected more than 0 or theorem")
         used = {
@@ -174,11 +169,10 @@ class PredtronSettings(Learner):
     @property
     def vector_kernel(self) -> VectorKernel | None:
         """The kernel of these settings, None if scores are weighted sums of features."""
-        if self.kernel == "none":
-            return None
-        by_data = 0.0 if self.kernel == "gaussian" else 1.0  # 0: KernelItems takes the median distance
-        gamma = by_data if isinstance(self.gamma, str) else self.gamma
-        return VectorKernel(self.kernel, self.degree, gamma, self.constant)
+        # gamma 0 stands for that of the median distance of items, see models.dual.with_width.
+        gamma = float(self.kernel != "gaussian") if isinstance(self.gamma, str) else self.gamma
+        given = self.degree, gamma, self.constant
+        return None if self.kernel == "none" else VectorKernel(self.kernel, *given)
 
     @property
     def chosen_loss(self) -> LossName:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from rerank.data.matrix import Features, Sparse
 from rerank.learners.predtron.settings import PositionsName, PredtronSettings, Variant
 from rerank.learners.rounds import Rounds, restore, state_of, visit_orders
 from rerank.models.base import Model
+from rerank.models.dual import with_width
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
-from rerank.similarity.vectors import VectorKernel, products, squared_norms
+from rerank.similarity.vectors import VectorKernel
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,13 @@ def discounts(longest: int, cutoff: int | None) -> Floats:
 class KernelItems:
     """Items, and the columns of a kernel with them.
 
-    - ``kernel``: K; its gamma 0 stands for that of the median distance, see ``median_gamma``.
+    - ``kernel``: K; see ``with_width``.
     - ``items``: the training items.
     - ``source``: where they came from, for messages.
     """
 
     def __init__(self, kernel: VectorKernel, items: Sparse, source: str) -> None:
-        self.kernel = kernel if kernel.gamma else replace(kernel, gamma=median_gamma(items))
-        self.items, self.source = items, source
+        self.kernel, self.items, self.source = with_width(kernel, items), items, source
         self._known: dict[int, tuple[CandidateLists, Floats]] = {}  # lists are held: no other has their id
 
     def gram(self) -> Floats:
@@ -172,20 +172,6 @@ class KernelItems:
         if id(lists) not in self._known:
             self._known[id(lists)] = lists, self.kernel.columns(lists.features, self.items)
         return self._known[id(lists)][1]
-
-
-def median_gamma(items: Sparse) -> float:
-    """Return 1 / (2 m^2) for the median distance m of two different items, of 1,000 at most; 1 if none are.
-
-    A Gaussian much narrower than that is 0 for nearly all pairs of items: nothing learnt from one reaches
-    another.
-    """
-    some = items.take(np.unique(np.linspace(0, items.n_items - 1, 1000).astype(np.int64)))
-    norms = squared_norms(some)
-    with np.errstate(over="ignore", invalid="ignore"):
-        squared = norms[:, None] + norms - 2.0 * np.array(list(products(some, some)))
-    different = squared[squared > 1e-12 * norms.max()]  # those of equal items are 0 but for rounding
-    return 0.5 / float(np.median(different)) if len(different) else 1.0
 
 
 class Form(ABC):

@@ -50,6 +50,7 @@ NEW_ROOMS = (
     *("extensions/fusion/", "extensions/selection/", "cli/doctor.py"),
     "extensions/transductive/regularisation/",
     "extensions/transductive/tied_ratio.py",
+    "extensions/transductive/distances.py",
     "extensions/transductive/propagation/by_scores.py",
     "learners/mrt.py",
 )

@@ -200,7 +200,9 @@ LEARN_NOTHING = [
 
 def test_learners_that_report_no_metric():
     fusions = {name for name in LEARNERS.names() if issubclass(LEARNERS.get(name), Fusion)}
-    assert set(LEARN_NOTHING) - fusions == {"fg", "fg-iw", "iw", "pm", "propagate", "random"}
+    assert set(LEARN_NOTHING) - fusions == {
+        *("fg", "fg-iw", "iw", "pm", "pm-ratio", "propagate", "propagate-scores", "random")
+    }
     assert {"rrf", "combsum", "condorcet", "posfuse"} < fusions & set(LEARN_NOTHING)
 
 

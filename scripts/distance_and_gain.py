@@ -19,7 +19,7 @@ from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.distances import proxy_a_distance, squared_mmd
-from rerank.extensions.transductive.generation.fg import GeneratedModel
+from rerank.extensions.transductive.generation import GeneratedModel
 from rerank.extensions.transductive.lists import single
 from rerank.extensions.transductive.model import TransductiveModel
 from rerank.formats import load

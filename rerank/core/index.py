@@ -79,7 +79,6 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'pro': ('rerank.learners.tuning.pro', (), ()),
         'probfuse': ('rerank.extensions.fusion.probability', (), ()),
         'propagate': ('rerank.extensions.transductive.propagation', ('ranker-propagation',), ()),
-        'propagate': ('rerank.extensions.transductive.propagation.propagate', ('ranker-propagation',), ()),
         'propagate-scores': ('rerank.extensions.transductive.propagation.by_scores', ('score-propagation',), ()),
         'random': ('rerank.learners.baselines', (), ()),
         'rankboost': ('rerank.learners.rankboost', (), ()),

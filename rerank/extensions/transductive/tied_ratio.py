@@ -16,7 +16,7 @@ from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.extensions.transductive.base import Adapter
 from rerank.extensions.transductive.pseudo_margin import Margins, WithMargins
 from rerank.learners.base import LEARNERS
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 from rerank.learners.rankboost.rounds import Distribution
 
 _TIE = 1e-10  # scores that differ by no more are equal, as for PseudoPairs

@@ -16,7 +16,7 @@ from rerank.data.pairs import PairRelation
 from rerank.extensions.transductive.lists import single
 from rerank.extensions.transductive.pseudo_margin import PseudoMargin
 from rerank.extensions.transductive.tied_ratio import RatioPairs, TiedRatio, tied_share
-from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.learners.rankboost import RankBoost
 
 
 def some_lists(seed, sizes=(1, 6, 5, 7)):

@@ -160,19 +160,16 @@ class PredtronSettings(Learner):
         for name, (where, has_effect) in used.items():
             if not has_effect and getattr(self, name) != fields[name].default:
                 raise ConfigError(f"{name} is for {where}")
-        if self.kernel != "none":
-            if self.norm != "l2":
-                raise ConfigError("norm=p is for kernel=none: a kernel has no weights of features")
-            if self.init not in ("auto", "zero"):
-                raise ConfigError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
+        for name, allowed in {"norm": ("l2",), "init": ("auto", "zero")}.items():
+            if self.kernel != "none" and (given := getattr(self, name)) not in allowed:
+                raise ConfigError(f"{name}={given} is for kernel=none: a kernel has no weights of features")
 
     @property
     def vector_kernel(self) -> VectorKernel | None:
         """The kernel of these settings, None if scores are weighted sums of features."""
         # gamma 0 stands for that of the median distance of items, see models.dual.with_width.
         gamma = float(self.kernel != "gaussian") if isinstance(self.gamma, str) else self.gamma
-        given = self.degree, gamma, self.constant
-        return None if self.kernel == "none" else VectorKernel(self.kernel, *given)
+        return None if self.kernel == "none" else VectorKernel(self.kernel, self.degree, gamma, self.constant)
 
     @property
     def chosen_loss(self) -> LossName:

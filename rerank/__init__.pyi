@@ -21,6 +21,8 @@ from rerank.experiments.reporting import read_report as read_report
 from rerank.experiments.reporting import results_of as results_of
 from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
+from rerank.extensions.decision.consensus import consensus_features as consensus_features
+from rerank.extensions.decision.model import decide as decide
 from rerank.extensions.fusion.fuse import fuse as fuse
 from rerank.extensions.fusion.fuse import fuse_files as fuse_files
 from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs
@@ -49,7 +51,6 @@ from rerank.models.predict import predict as predict
 from rerank.similarity.compare import list_similarity as list_similarity
 from rerank.similarity.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
-from rerank.training.consensus import consensus_features as consensus_features
 from rerank.training.cross_validation import cross_validate as cross_validate
 from rerank.training.options import TrainOptions as TrainOptions
 from rerank.training.train import TrainResult as TrainResult

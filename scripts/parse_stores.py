@@ -5,7 +5,8 @@
 
 DIR/our/{train,dev,test}.store hold the features of Collins & Koo (2005) with the log probability, those that
 occur in five sentences of train; DIR/bllip/*.store BLLIP's features of the same parses. BLLIP's files count
-brackets without gold's tags: both sets are judged by the counts of the trees. Stores that are there are kept.
+brackets without gold's tags: both sets are judged by the counts of the trees, which they
+keep for decisions by expected F (learner mbr). Stores that are there are kept.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ def make_stores(data: Path, folder: Path) -> None:
     for part, store in stores["trees"].items():
         source = data / "parse-nbest" / part
         rerank.save(rerank.load(f"{source}.nbest.gz", "parses", ids=f"{source}.ids"), str(store))
-    parse_features([str(store) for store in stores["trees"].values()], str(folder / "our"))
+    parse_features([str(store) for store in stores["trees"].values()], str(folder / "our"), keep_trees=True)
     names = str(data / "parse-bllip" / "features.txt.gz")
     for part in PARTS:
         ours = rerank.load(stores["our"][part])
         lists = rerank.load(data / "parse-bllip" / f"{part}.gz", "bllip", feature_names=names)
         if not np.array_equal(lists.offsets, ours.offsets):
             raise DataError(f"{lists.source}: other parses than in parse-nbest/{part}.nbest.gz")
-        same = replace(lists, labels=ours.labels, counts=ours.counts, list_ids=ours.list_ids)
+        kept = {name: getattr(ours, name) for name in ("labels", "counts", "list_ids", "trees", "gold")}
+        same = replace(lists, **kept)
         rerank.save(same, str(stores["bllip"][part]))
 
 

@@ -31,7 +31,7 @@ def consensus(given: Consensus) -> None:
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
     from rerank.formats.base import format_for
-    from rerank.training.consensus import consensus_features
+    from rerank.extensions.decision.consensus import consensus_features
 
     made = consensus_features(**given.others())
     added = f"{count(made.n_items, 'item')} with {count(len(given.by), 'further feature')}"

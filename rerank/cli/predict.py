@@ -7,12 +7,14 @@ from typing import ClassVar
 from rerank.cli.frame import OUTPUTS, RUNNING, Verb, Workers, inform, verb
 from rerank.core.settings import setting
 from rerank.core.text import count
+from rerank.extensions.decision.options import Deciding, deciding
 
 
 class Predict(Workers, Verb):
     """Options of ``rerank predict``."""
 
     reads: ClassVar = True
+    configures: ClassVar = Deciding
     renamed: ClassVar = {"cheating": "allow_oracle"}
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
@@ -66,7 +68,10 @@ def predict(given: Predict) -> None:
     """
     from rerank.models import predict as predicting
 
-    found = predicting.predict(given.model, given.data, given.as_, **given.others("model", "data", "as_"))
+    model = deciding(given.model, given.typed, given.out, given.keep_margin, given.reading)
+    found = predicting.predict(model, given.data, given.as_, **given.others("model", "data", "as_"))
+    for line in getattr(found.model, "decision_lines", list)():
+        inform(line)
     if given.allow_oracle:
         from rerank.models.base import USES_TEST_LABELS
 

@@ -145,9 +145,7 @@ def _address_space() -> int:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     except (ImportError, AttributeError, ValueError, OSError):
         return _UNKNOWN
-    if limit in (resource.RLIM_INFINITY, -1):
-        return _UNKNOWN
-    return limit - _pages(0)
+    return _UNKNOWN if limit in (resource.RLIM_INFINITY, -1) else limit - _pages(0)
 
 
 def _variable() -> int:

@@ -22,6 +22,7 @@ from rerank.core.settings import describe
 from rerank.core.workers import parallel
 from rerank.core.workers.pool import packed, run_task, unpacked
 from rerank.data.first_best import first_largest, leads_of
+from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
 from rerank.learners.base import LEARNERS
@@ -98,6 +99,7 @@ def settings_of(name: str) -> dict[str, Any]:
     """Settings that keep a learner quick here, and let trees grow on so few items."""
     base = {"name": "rankboost", "rounds": 3}
     small = {"rounds": 3, "epochs": 3, "min_leaf": 2, "base": base, "basis": "kernel"}
+    small["inner_folds"] = 3
     fields = LEARNERS.get(name).settings
     if "base" in fields and fields["base"].default != "rankboost":
         del small["base"]
@@ -287,7 +289,7 @@ def test_the_weight_of_the_base_score_is_tuned_or_the_model_has_none(name):
 
 
 def test_rounds_and_settings_are_chosen_on_folds(name):
-    lists = some_lists()
+    lists = joined([some_lists(1), some_lists(2)])  # each half is divided again by learners with folds
     learner = make_learner(name, settings_of(name))
     by_round = bool(learner.iterates) and learner.observable
     more = {} if by_round else {"grid": {"scaling": ["none", "minmax"]}}

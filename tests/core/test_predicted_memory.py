@@ -17,9 +17,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums, randomised_sums
+from rerank.extensions.decision.consensus import consensus
 from rerank.formats.sources import as_lists
 from rerank.learners.perceptron import Ballots
-from rerank.training.consensus import consensus
 from rerank.training.options import options_of
 from rerank.training.pipeline import pipeline_of
 from rerank.training.select import select
@@ -78,7 +78,7 @@ def voted():
         ),
         (
             lambda: consensus(LONG, "a", "mean"),
-            "needs 13 GB for the similarities of 20,000 x 20,000 candidates",
+            "needs 13 GB for the utilities of 400,000,000 pairs of candidates of a list",
         ),
         (
             lambda: quantised(LONG, parse_quantiser("kmeans=9000"), None),
@@ -96,10 +96,10 @@ def test_a_need_beyond_memory_is_refused_in_one_line(work, message):
 
 
 def test_texts_of_long_lists_are_counted(monkeypatch):
-    texts = as_lists([["x" * 10_000] * 100])
+    texts = as_lists([[f"{k}" + "x" * 10_000 for k in range(100)]])
     monkeypatch.setattr(memory, "available", lambda: 10**7)
     with pytest.raises(RerankError, match="the texts of a list once for each of its candidates"):
-        consensus(texts, "ngram1", "mean")
+        consensus(texts, "WER", "mean")
 
 
 def test_scaled_copies_are_counted():

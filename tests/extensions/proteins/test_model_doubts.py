@@ -10,7 +10,7 @@ import pytest
 from rerank import CandidateLists
 from rerank.core.errors import DataNote
 from rerank.data.columns.traces import Traces, key_of
-from rerank.training.consensus import consensus
+from rerank.extensions.decision.consensus import consensus
 
 SEQUENCE = "MKLVEARTWGQNDSHICPFYAEEKLLRV"
 rng = np.random.default_rng(3)

@@ -13,9 +13,9 @@ from reference.metrics.proteins import value_of_model
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.workers import parallel
+from rerank.extensions.decision.consensus import consensus, consensus_features
 from rerank.extensions.proteins import consensus as model_pairs
 from rerank.metrics.base import parse
-from rerank.training.consensus import consensus, consensus_features
 
 LISTS = judged_lists(4, sizes=(7, 1, 2, 9, 3))
 

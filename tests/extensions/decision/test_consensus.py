@@ -10,10 +10,10 @@ import pytest
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.extensions.decision import utilities as module
+from rerank.extensions.decision.consensus import consensus
 from rerank.formats import load
 from rerank.metrics.base import parse
-from rerank.training import consensus as module
-from rerank.training.consensus import consensus
 
 
 def lists_of(texts, group):

@@ -103,21 +103,30 @@ class Append(Writes, Verb):
     data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
     columns: tuple[str, ...] = setting(
         ...,
-        "a feature's name and a file of its values, one per item line",
+        "a feature's name and a file of its values, one per item line; or lists with further features",
         argument=True,
-        metavar="NAME=FILE",
+        metavar="NAME=FILE|LISTS",
     )
 
 
 @verb(Append)
 def append(given: Append) -> None:
-    """Add named features from numbers that other programs wrote.
+    """Add named features from numbers that other programs wrote, or those of other sets of the same items.
 
     \b
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
+    rerank append trees.store words.store --out both.store
     """
     from rerank.formats.convert import append as append_to
 
+    if all("=" not in typed and os.path.exists(typed) for typed in given.columns):
+        from rerank.extensions.decision.unions import join_features
+
+        for line in join_features(
+            given.data, given.columns, given.out, given.to, reading=given.reading
+        ).lines:
+            inform(line)
+        return
     named: dict[str, str] = {}
     for typed in given.columns:
         name, equals, path = typed.partition("=")

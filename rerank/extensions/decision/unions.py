@@ -1,0 +1,213 @@
+"""Unions of feature sets: further features of the same items, from other files of lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rerank.core.errors import DataError
+from rerank.core.text import count, some
+from rerank.core.types import AnyArray, Ints
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.reading import Reading
+from rerank.extensions.decision.utilities import Pairing
+from rerank.formats.base import save
+from rerank.formats.sources import Data, checked_format, is_path, read_lists
+
+# Columns of items that must agree if both sets have them.
+_AGREE = ("texts", "labels", "trees")
+_FROM_OTHERS = (
+    *(*_AGREE, "base_scores", "gold", "first_best", "answers", "prompts", "classes"),
+    *("traces", "natives", "list_ids", "item_ids"),
+)
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Lists with the features of several sets, and what joined, a line for each further set."""
+
+    lists: CandidateLists
+    lines: list[str]
+
+
+def join_features(
+    data: Data,
+    others: Sequence[Data],
+    out: str | None = None,
+    to: str | None = None,
+    *,
+    reading: Reading | None = None,
+) -> Joined:
+    """Return lists with the features of other sets of the same items.
+
+    Lists are matched by their ids, and items by theirs; in sets without ids by their places, if the numbers
+    are equal. Texts, labels and trees must agree where both sets have them. What only the others
+    have, such as trees, is taken from the first one that has it. Lists and items that ``data`` lacks are left
+    out.
+
+    Parameters
+    ----------
+    data : a file of lists, or CandidateLists.
+    others : files of lists, or CandidateLists.
+    out : file that the lists are written to, "-" = standard output; None = none.
+    to : name of its format; None = by its suffix.
+    reading : how ``data`` is read.
+
+    Returns
+    -------
+    Joined
+        ``lists``, and ``lines`` that report what joined and what did not.
+
+    Raises
+    ------
+    RerankError
+        If a list or an item of ``data`` is absent in another set, columns disagree, a feature of one name has
+        other values, or a file cannot be read or written.
+    """
+    files = [os.fspath(other) for other in others if is_path(other)]
+    target = None if out is None else checked_format(out, to, data, reading, *files)
+    lists, lines = read_lists(data, reading), []
+    for other in others:
+        more = read_lists(other)
+        lists, line = _joined(lists, more)
+        lines.append(line)
+    if out is not None and target is not None:
+        save(lists, out, target)
+    return Joined(lists, lines)
+
+
+def _joined(lists: CandidateLists, more: CandidateLists) -> tuple[CandidateLists, str]:
+    """The lists with the features of another set, and the line about it."""
+    same = _aligned(lists, more)
+    for name in _AGREE:
+        _check_agreement(name, lists, same)
+    known = set(lists.names())
+    shared = [name for name in same.names() if name in known]
+    if shared:
+        own, theirs = (one.with_columns(shared).features.compressed() for one in (lists, same))
+        if not _equal(own, theirs):
+            found = f"features of the same name with other values ({some(shared)})"
+            raise DataError(f"{more.source}: found {found}; leave them out (--features), or rename them")
+    new = [name for name in same.names() if name not in known]
+    made = replace(
+        lists,
+        features=beside(lists.features, same.with_columns(new).features),
+        feature_names=[*lists.names(), *new],
+        counts={**same.counts, **lists.counts},
+        structures={**same.structures, **lists.structures},
+        references=lists.references or same.references,
+        **{name: getattr(same, name) for name in _FROM_OTHERS if getattr(lists, name) is None},
+    )
+    left = [f"{count(more.n_lists - same.n_lists, 'list')} not"] * (more.n_lists > same.n_lists)
+    left += [f"{count(more.n_items - same.n_items, 'item')} not"] * (more.n_items > same.n_items)
+    left += [f"{count(len(shared), 'feature')} there already ({some(shared)})"] * bool(shared)
+    how = "place" if lists.item_ids is None or more.item_ids is None else "id"
+    line = f"{more.source}: {count(len(new), 'feature')} of {count(same.n_items, 'item')} joined by {how}"
+    return made, ", ".join([line, *left])
+
+
+def _aligned(lists: CandidateLists, more: CandidateLists) -> CandidateLists:
+    """The lists of ``more`` in the order of ``lists``, with the same items in their order."""
+    if lists.list_ids is not None and more.list_ids is not None:
+        same = more.subset(Pairing.by_id(lists, more).of)
+    elif lists.n_lists == more.n_lists:
+        same = more
+    else:
+        found = f"{count(more.n_lists, 'list')} for {count(lists.n_lists, 'list')} of {lists.source}"
+        raise DataError(f"{more.source}: found {found} and no list ids that could match them")
+    if lists.item_ids is None or same.item_ids is None:
+        wrong = np.flatnonzero(lists.lengths != same.lengths)
+        if len(wrong):
+            i = int(wrong[0])
+            sizes = f"{count(int(same.lengths[i]), 'item')} for {int(lists.lengths[i])} of {lists.source}"
+            found = f"list {lists.list_id(i)!r} has {sizes}, and no item ids that could match them"
+            raise DataError(f"{more.source}: {found}")
+        return same
+    order, keep = np.empty(lists.n_items, dtype=np.int64), np.zeros(same.n_items, dtype=bool)
+    for i in range(lists.n_lists):
+        here = range(int(same.offsets[i]), int(same.offsets[i + 1]))
+        places = {same.item_ids[item]: item for item in here}
+        if len(places) < len(here):
+            raise DataError(f"{more.source}: list {lists.list_id(i)!r} has an item id twice")
+        for item in range(int(lists.offsets[i]), int(lists.offsets[i + 1])):
+            place = places.pop(lists.item_ids[item], -1)
+            if place < 0:
+                raise DataError(
+                    f"{more.source}: no item of its own for {lists.place_of(item)} of {lists.source}"
+                )
+            order[item] = place
+            keep[place] = True
+    kept = same if keep.all() else same.kept(keep)
+    return kept.reordered((np.cumsum(keep) - 1)[order])
+
+
+def _check_agreement(name: str, lists: CandidateLists, same: CandidateLists) -> None:
+    """Raise DataError if a column that both sets have differs: the items would be others."""
+    own, theirs = getattr(lists, name), getattr(same, name)
+    if own is None or theirs is None:
+        return
+    if isinstance(own, np.ndarray):
+        wrong = ~np.isclose(own, theirs, rtol=_CLOSE, atol=0.0, equal_nan=True)
+        item = int(np.argmax(wrong)) if wrong.any() else -1
+    else:
+        item = -1 if own == theirs else next(k for k in range(lists.n_items) if own[k] != theirs[k])
+    if item >= 0:
+        found = f"other {name.replace('_', ' ')} than {lists.source}"
+        raise DataError(
+            f"{same.source}: found {found}, first at {lists.place_of(item)}: are these the same items?"
+        )
+
+
+def _equal(own: Sparse, theirs: Sparse) -> bool:
+    """Whether two matrices of the same columns have the same values, but for rounding."""
+    if not (np.array_equal(own.indptr, theirs.indptr) and np.array_equal(own.indices, theirs.indices)):
+        return False
+    a, b = (np.ones(len(one.indices)) if one.data is None else one.data for one in (own, theirs))
+    return bool(np.allclose(a, b, rtol=_CLOSE, atol=0.0, equal_nan=True))
+
+
+def beside(left: Features, right: Features) -> Features:
+    """Return the columns of one matrix, then those of another one, with the same rows.
+
+    Dense columns stay dense, and compressed rows compressed.
+    """
+    (values, places, rows), (more, further, others) = _parts(left), _parts(right)
+    n = left.n_features
+    if rows is None and others is None:
+        return Dense(np.ascontiguousarray(np.hstack([values, more])))
+    rows = _empty(left.n_items) if rows is None else rows
+    others = _empty(left.n_items) if others is None else others
+    indptr = rows.indptr + others.indptr
+    indices = np.empty(int(indptr[-1]), dtype=np.int32)
+    data = None if rows.data is None and others.data is None else np.ones(len(indices))
+    starts = (others.indptr[:-1], rows.indptr[1:])  # what the other matrix has before the entries of a row
+    for part, before, shift in zip((rows, others), starts, (0, n), strict=True):
+        at = np.arange(len(part.indices)) + np.repeat(before, np.diff(part.indptr))
+        indices[at] = part.indices + np.int32(shift)
+        if data is not None and part.data is not None:
+            data[at] = part.data
+    joined = Sparse(indptr, indices, data, n + right.n_features)
+    columns = np.concatenate([places, further + np.int32(n)]).astype(np.int32)
+    if not len(columns):
+        return joined
+    dense = np.hstack([values, more]).astype(np.float64)
+    return Mixed(np.ascontiguousarray(dense), columns, joined)
+
+
+def _parts(features: Features) -> tuple[AnyArray, Ints, Sparse | None]:
+    """The dense columns of a matrix, their places, and its compressed rows, None if all columns are dense."""
+    if isinstance(features, Dense):
+        return features.values, np.arange(features.n_features, dtype=np.int32), None
+    if isinstance(features, Mixed):
+        return features.values, features.places, features.rows
+    assert isinstance(features, Sparse)
+    return np.empty((features.n_items, 0)), np.empty(0, dtype=np.int32), features
+
+
+def _empty(n_items: int) -> Sparse:
+    return Sparse(np.zeros(n_items + 1, dtype=np.int64), np.empty(0, dtype=np.int32), None, 0)

@@ -30,8 +30,8 @@ def consensus(given: Consensus) -> None:
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
-    from rerank.formats.base import format_for
     from rerank.extensions.decision.consensus import consensus_features
+    from rerank.formats.base import format_for
 
     made = consensus_features(**given.others())
     added = f"{count(made.n_items, 'item')} with {count(len(given.by), 'further feature')}"

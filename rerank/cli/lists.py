@@ -6,7 +6,7 @@ import os
 from typing import ClassVar
 
 from rerank.cli.frame import EXIT_NO, OUTPUTS, Jobs, Output, Verb, Writes, inform, verb, write
-from rerank.core.errors import ConfigError, FormatError
+from rerank.core.errors import FormatError
 from rerank.core.settings import setting
 
 
@@ -111,31 +111,18 @@ class Append(Writes, Verb):
 
 @verb(Append)
 def append(given: Append) -> None:
-    """Add named features from numbers that other programs wrote, or those of other sets of the same items.
+    """Add named features from numbers that other programs wrote.
+
+    Other sets of the same items add all their features.
 
     \b
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
     rerank append trees.store words.store --out both.store
     """
-    from rerank.formats.convert import append as append_to
+    from rerank.extensions.decision.unions import append_typed
 
-    if all("=" not in typed and os.path.exists(typed) for typed in given.columns):
-        from rerank.extensions.decision.unions import join_features
-
-        for line in join_features(
-            given.data, given.columns, given.out, given.to, reading=given.reading
-        ).lines:
-            inform(line)
-        return
-    named: dict[str, str] = {}
-    for typed in given.columns:
-        name, equals, path = typed.partition("=")
-        if not (name and equals and path):
-            raise ConfigError(f"found {typed!r}, expected NAME=FILE")
-        if name in named:
-            raise ConfigError(f"feature {name!r} is given twice")
-        named[name] = path
-    append_to(given.data, named, given.out, given.to, reading=given.reading)
+    for line in append_typed(given.data, given.columns, given.out, given.to, given.reading):
+        inform(line)
 
 
 class Split(Verb):

@@ -193,15 +193,13 @@ def test_settings_of_kernels_are_given_once(verb, rerank, work):
         assert "components" in err
 
 
-LEARN_NOTHING = [
-    name for name in LEARNERS.names() if not (LEARNERS.get(name).watches or LEARNERS.get(name).needs_judge)
-]
+LEARN_NOTHING = [name for name in LEARNERS.names() if not LEARNERS.get(name)().uses_metric]
 
 
 def test_learners_that_report_no_metric():
     fusions = {name for name in LEARNERS.names() if issubclass(LEARNERS.get(name), Fusion)}
     assert set(LEARN_NOTHING) - fusions == {
-        *("fg", "fg-iw", "iw", "pm", "pm-ratio", "propagate", "propagate-scores", "random")
+        *("ensemble", "fg", "fg-iw", "iw", "pm", "pm-ratio", "propagate", "propagate-scores", "random")
     }
     assert {"rrf", "combsum", "condorcet", "posfuse"} < fusions & set(LEARN_NOTHING)
 

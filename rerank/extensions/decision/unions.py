@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count, some
 from rerank.core.types import AnyArray, Ints
 from rerank.data.lists import CandidateLists
@@ -16,6 +16,7 @@ from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.reading import Reading
 from rerank.extensions.decision.utilities import Pairing
 from rerank.formats.base import save
+from rerank.formats.convert import append
 from rerank.formats.sources import Data, checked_format, is_path, read_lists
 
 # Columns of items that must agree if both sets have them.
@@ -79,6 +80,27 @@ def join_features(
     if out is not None and target is not None:
         save(lists, out, target)
     return Joined(lists, lines)
+
+
+def append_typed(
+    data: Data, typed: Sequence[str], out: str | None, to: str | None, reading: Reading | None
+) -> list[str]:
+    """Append what was typed, NAME=FILE or other files of lists, and return lines about the latter.
+
+    Raises RerankError as ``join_features`` and ``rerank.append``.
+    """
+    if all("=" not in one and os.path.exists(one) for one in typed):
+        return join_features(data, typed, out, to, reading=reading).lines
+    named: dict[str, str] = {}
+    for one in typed:
+        name, equals, path = one.partition("=")
+        if not (name and equals and path):
+            raise ConfigError(f"found {one!r}, expected NAME=FILE, or files of lists alone")
+        if name in named:
+            raise ConfigError(f"feature {name!r} is given twice")
+        named[name] = path
+    append(data, named, out, to, reading=reading)
+    return []
 
 
 def _joined(lists: CandidateLists, more: CandidateLists) -> tuple[CandidateLists, str]:

@@ -31,6 +31,33 @@ SETS = {
     "parses": ("a.parses", f"1 s1\n-1.5\n{TREE}\n"),
     "table": ("a.csv", "group,grade,name,words,reply,lm\n1,2,x,a b,a,1\n1,1,y,b,b,2\n"),
 }
+GROWN = """tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+label_index=0
+max_feature_idx=1
+objective=lambdarank
+feature_names=Column_0 Column_1
+feature_infos=[0:1] [0:1]
+tree_sizes=149
+
+Tree=0
+num_leaves=1
+num_cat=0
+split_feature=
+split_gain=
+threshold=
+decision_type=
+left_child=
+right_child=
+leaf_value=0.5
+is_linear=0
+shrinkage=1
+
+
+end of trees
+"""
 FILES = {
     "refs": "a\nb\n",
     "more.letor": "1 qid:3 1:1\n",
@@ -41,7 +68,7 @@ FILES = {
     "models.pdb": "ATOM      1  CA  ALA A   1       1.000   2.000   3.000\n",
     "names": "lm\ntm\n",
     "changed.names": "1\tlm\n",
-    "linear.txt": "## Coordinate Ascent\n1:0.5\n",
+    "grown.txt": GROWN,
     "list.weights": "list\tweight\n1\t1\n2\t0.5\n",
     "a.scores": "1\n2\n1\n2\n",
     "b.scores": "2\n2\n1\n1\n",
@@ -74,7 +101,7 @@ VERBS = {
     "export": "model --to python --out m.py",
     "similarity": "{data}",
     "weigh-lists": "{data} more.letor --out o",
-    "import": "linear.txt --out m",
+    "import": "grown.txt --out m",
     "weights import": "w.tsv --out m",
     "weights export": "model --as tsv --out w",
     "list": "learners",
@@ -111,8 +138,9 @@ VALUES = {
     "--left-out": ".",
     "--to": "store",
     "export --to": "json",
-    "import --from": "ranklib",
+    "import --from": "lightgbm",
     "import --names": "changed.names",
+    "import --first-column": "1",
     "export --names": "changed.names",
     "export --name": "ranker",
     "--tag": "me",
@@ -158,6 +186,7 @@ READING_VALUES = {
 # What an option needs besides itself.
 ALSO = {
     "export --dialect": "--to sql",
+    "import --first-column": "--from lightgbm",
     "--dev": "--metric label@1",
     "budget --new": "--per-list order.tsv",
     "calibrate --ties": "--metric label@1",

@@ -16,8 +16,10 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.core.files.read import opening_once, read_bytes, shown
 from rerank.core.files.write import atomic_write
 from rerank.core.registry import Registry
+from rerank.data.names import numbered
 from rerank.formats.sources import check_outputs, inputs_of
 from rerank.models.base import Model, load_model
+from rerank.models.exchange.columns import without_first
 from rerank.models.exchange.portable import Portable, portable
 
 _PARSED = 20  # bytes of memory for a byte of a file, about
@@ -53,6 +55,7 @@ class ExchangeFormat(ABC):
     holds : parts of scorers that it can express: ``LINEAR`` and others of this module. A format without
         any is not written.
     reads : whether models are imported from it.
+    columns_from_0 : whether its files number columns from 0, so that feature 1 of SVMlight files is column 1.
     honours : fields of ``ExportOptions`` that it uses.
     """
 
@@ -60,11 +63,17 @@ class ExchangeFormat(ABC):
     summary: ClassVar[str]
     holds: ClassVar[frozenset[str]] = frozenset()
     reads: ClassVar[bool] = False
+    columns_from_0: ClassVar[bool] = False
     honours: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:
         """Return whether content can only be of this format."""
+        return False
+
+    @classmethod
+    def without_values(cls, content: bytes) -> bool:
+        """Return whether a file says that column 0 had no values in training."""
         return False
 
     def text(self, scorer: Portable, options: ExportOptions) -> str | bytes:
@@ -198,7 +207,14 @@ def _read_names(path: str) -> dict[str, str]:
 
 
 @opening_once
-def import_model(path: str, out: str, format: str | None = None, *, names: str | None = None) -> Model:
+def import_model(
+    path: str,
+    out: str,
+    format: str | None = None,
+    *,
+    names: str | None = None,
+    first_column: int | None = None,
+) -> Model:
     """Make a model from a file of another program, and write it.
 
     Parameters
@@ -211,6 +227,10 @@ def import_model(path: str, out: str, format: str | None = None, *, names: str |
         A format; None = by content.
     names : str, optional
         File with lines OLD<TAB>NEW: other names for features.
+    first_column : int, optional
+        Number of the first column of a model of LightGBM or XGBoost whose features have no names: 1, or 0 if
+        it was trained on an SVMlight file, in which column 0 is never used. By default 1, but 0 if LightGBM's
+        file says that column 0 had no values.
 
     Returns
     -------
@@ -223,13 +243,15 @@ def import_model(path: str, out: str, format: str | None = None, *, names: str |
         If a file cannot be read or written, is damaged, or has a part that no model of this package has.
     """
     check_outputs({"--out": out}, inputs_of(path, None, names))
-    model = read_model(path, format, names=names)
+    model = read_model(path, format, names=names, first_column=first_column)
     model.save(out)
     return model
 
 
 @opening_once
-def read_model(path: str, format: str | None = None, *, names: str | None = None) -> Model:
+def read_model(
+    path: str, format: str | None = None, *, names: str | None = None, first_column: int | None = None
+) -> Model:
     """Return the model of a file of another program; parameters and errors are those of ``import_model``."""
     source = shown(path)
     content = bytes(read_bytes(path))
@@ -245,12 +267,38 @@ def read_model(path: str, format: str | None = None, *, names: str | None = None
     entry = EXCHANGE.get(format)
     if not entry.reads:
         raise ConfigError(f"models are not imported from {format}; known: {', '.join(readers())}")
+    if first_column is not None and not (entry.columns_from_0 and first_column in (0, 1)):
+        raise ConfigError(f"--first-column {first_column}: not used by the format {format}, or not 0 or 1")
     with _errors_of(source):
         model = entry().model(content, source)
+        if entry.columns_from_0 and model.feature_names == numbered(len(model.feature_names)):
+            model = _numbered_from(model, first_column, entry.without_values(content), source)
+        elif first_column is not None:
+            raise DataError("names of features, which --first-column would not change")
     if names is not None:
         model = _renamed(model, _read_names(names))
     model.training.notes = {"imported from": format}
     return model
+
+
+def _numbered_from(model: Model, first: int | None, empty: bool, source: str) -> Model:
+    """Return a model of columns without names with numbers from 1, or without column 0, which is not used.
+
+    - ``empty``: whether the file says that column 0 had no values.
+    """
+    unused = portable(model, source).used()[:1] != [0]
+    if first is None and unused and empty:
+        text = f"{source}: column 0 had no values, so columns are numbered as in SVMlight files"
+        note(f"{text}: --first-column 0")
+        first = 0
+    elif first is None and unused and len(model.feature_names) > 1:
+        text = f"{source}: column 0 is feature 1, and nothing uses it; after training on an SVMlight file"
+        note(f"{text}, whose numbers count from 1, column 1 is: --first-column 0")
+    if first != 0:
+        return model
+    if not unused or len(model.feature_names) < 2:
+        raise DataError("a model that uses column 0, which --first-column 0 leaves out")
+    return without_first(model)
 
 
 @contextmanager

@@ -31,10 +31,18 @@ class LightGbm(ExchangeFormat):
     summary = "LightGBM's text of trees"
     holds = frozenset({STEPS, TREES})
     reads = True
+    columns_from_0 = True
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:
         return content[:13] in (b"tree\nversion=", b"tree\r\nversion")
+
+    @classmethod
+    def without_values(cls, content: bytes) -> bool:
+        return (
+            re.search(rb"^feature_infos=none( |$)", content[: content.find(b"\nTree=")], re.MULTILINE)
+            is not None
+        )
 
     def model(self, content: bytes, source: str) -> Model:
         text = content.replace(b"\r\n", b"\n")

@@ -34,6 +34,12 @@ class ImportModel(Settings):
     )
     out: str = _out("model file to write", "MODEL")
     names: str | None = setting(None, "other names for features: lines OLD<TAB>NEW", metavar="NAMES")
+    first_column: int | None = setting(
+        None,
+        "number of the first column of LightGBM or XGBoost without names: 0 after training on an SVMlight "
+        "file [1]",
+        metavar="0|1",
+    )
 
 
 class ImportWeights(Settings):

@@ -43,6 +43,7 @@ class XgBoost(ExchangeFormat):
     summary = "XGBoost's JSON of trees"
     holds = frozenset({STEPS, TREES})
     reads = True
+    columns_from_0 = True
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:

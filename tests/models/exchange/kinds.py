@@ -44,7 +44,7 @@ def lists(missing: bool = False, seed: int = 3) -> CandidateLists:
 def _with(model, lists, scaling=None, missing=None):
     filled = None if missing is None else fit_missing(missing.removeprefix("old "), lists)
     if filled is not None and missing.startswith("old "):
-        filled = replace(filled, after=False)  # as release 0.1 filled zeros: before scaling
+        filled = Imputation(filled.name, filled.n_features, filled.n_items)  # before scaling, as 0.1 did
     first = filled is not None and not filled.after
     scaled = None if scaling is None else fit_scaling(scaling, filled.apply(lists) if first else lists)
     steps = [filled, scaled] if first else [scaled, filled]

@@ -410,6 +410,54 @@ def test_foreign_trees_of_xgboost():
     assert len(json.loads(text)) == model.n_rounds
 
 
+def libsvm(path, X, y):
+    """An SVMlight file, whose numbers count from 1."""
+    rows = (" ".join(f"{j}:{v!r}" for j, v in enumerate(x, 1) if v) for x in X.tolist())
+    path.write_text("".join(f"{label:g} {row}\n" for label, row in zip(y, rows, strict=True)))
+
+
+@pytest.mark.parametrize("program", ["lightgbm", "xgboost", "xgboost linear"])
+def test_models_of_svmlight_files_know_features_by_their_numbers(program, tmp_path):
+    """Both programs take feature 1 of such a file for column 1, and never use column 0."""
+    module = pytest.importorskip(program.split()[0])
+    X, y, _ = data(missing=False)
+    libsvm(tmp_path / "train", X, y)
+    path = str(tmp_path / "m")
+    if program == "lightgbm":
+        parameters = {"objective": "regression", "verbose": -1, "num_threads": 1}
+        booster = module.train(parameters, module.Dataset(str(tmp_path / "train")), 5)
+        booster.save_model(path)
+        with pytest.warns(rerank.DataNote, match="columns are numbered as in SVMlight files"):
+            model = read_model(path, "lightgbm")
+        expected = booster.predict(np.column_stack([np.zeros(len(X)), X]), raw_score=True)
+    else:
+        wide = np.column_stack([np.full(len(X), np.nan), X])  # what XGBoost reads of such a file
+        more = {"booster": "gblinear"} if program.endswith("linear") else {}
+        booster = module.train({"nthread": 1, **more}, module.DMatrix(wide, y), 5)
+        booster.save_model(path + ".json")
+        with pytest.warns(rerank.DataNote, match="--first-column 0"):
+            assert len(read_model(path + ".json", "xgboost").input_names) == 6
+        model = read_model(path + ".json", "xgboost", first_column=0)
+        expected = booster.predict(module.DMatrix(wide), output_margin=True)
+    assert model.input_names == ["1", "2", "3", "4", "5"]
+    gaps = scored(model, X) - expected
+    assert np.ptp(gaps) < (1e-2 if "linear" in program else 1e-5)
+    with pytest.raises(rerank.FormatError, match="a model that uses column 0"):
+        read_model(saved_trees(module, X, y, tmp_path), program.split()[0], first_column=0)
+    with pytest.raises(rerank.ConfigError, match="--first-column 0: not used by the format ranklib"):
+        read_model(str(tmp_path / "train"), "ranklib", first_column=0)
+
+
+def saved_trees(module, X, y, folder):
+    """A model of arrays that uses column 0."""
+    path = str(folder / "arrays.json")
+    if module.__name__ == "lightgbm":
+        module.train({"verbose": -1, "num_threads": 1}, module.Dataset(X, y), 3).save_model(path)
+    else:
+        module.train({"nthread": 1}, module.DMatrix(X, y), 3).save_model(path)
+    return path
+
+
 def test_names_come_from_a_file(tmp_path):
     (tmp_path / "m").write_text("## Coordinate Ascent\n1:0.5 2:-2.0\n")
     (tmp_path / "names").write_text("1\tbm25\n2\tage\n")

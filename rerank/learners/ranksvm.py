@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
@@ -107,9 +108,7 @@ class RankSVM(ConvexLearner):
         10.0,
         "weight of the mean loss of pairs; dev = the best of 13 from 0.1 to 100000 on the development lists",
     )
-    loss: Literal["l1", "l2"] = setting(
-        "l2", "loss of a pair: hinge (l1) or squared hinge (l2) of its margin"
-    )
+    loss: Literal["l1", "l2"] = setting("l2", "loss of a pair: hinge (l1) or squared hinge (l2)")
     margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
     margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
     pairs: PairChoice = pairs_setting()

@@ -11,12 +11,11 @@ checked on one list.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from common import arguments, cpu_seconds, need
+from common import absent, arguments, cpu_seconds, need
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
@@ -97,8 +96,8 @@ def main() -> None:
     times = 1 if args.quick else 3
     texts = drawn(200 if args.quick else LISTS)
     print(f"{SIZE} x {SIZE} tables of {LISTS:,} lists, measured on {len(texts):,}")
-    if importlib.util.find_spec("fastchrf") is None:
-        print("fastchrf is missing: pip install fastchrf")
+    if (missing := absent("fastchrf")) is not None:
+        print(missing)
     else:
         compare("chrF", texts, "fastchrf", by_fastchrf, len(texts), times)
     compare("BLEU", texts, "sacrebleu", by_sacrebleu, 4, times)

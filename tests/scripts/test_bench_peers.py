@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 BENCHES = sorted((ROOT / "scripts" / "bench").glob("*.py"))
-HERE = {path.stem for path in BENCHES} | {"rerank", "ranked_lists", "numpy", "scipy", "__future__"}
+HERE = {path.stem for path in BENCHES} | {"rerank", "ranked_lists", "numpy", "scipy", "msgspec", "__future__"}
 CHECKS = {"need", "installed", "absent"}
 
 

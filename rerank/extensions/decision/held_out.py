@@ -8,9 +8,8 @@ out-of-fold scores is one for the final model.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from rerank.core.errors import FitError
 from rerank.core.types import Floats

@@ -9,7 +9,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.data.reading import Reading
 
-_OPTIONS = "Decision"
+_OPTIONS = "Choice and tuning"
 
 
 class Deciding(Settings):

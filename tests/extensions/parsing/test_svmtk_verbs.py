@@ -34,10 +34,10 @@ def data(tmp_path, monkeypatch):
 def test_a_model_there_and_back(rerank, data):
     kernel = "kernel=sst(question) + sst(passage) + linear(normalise=true)"
     train = "train", "-d", "train.jsonl", "--learner", "preference-svm", "-s", kernel
-    rerank(*train, "-o", "scaled")
+    rerank(*train, "--scaling", "zscore", "-o", "scaled")
     result = rerank("weights", "export", "scaled", "--as", "svmtk", "--out", "svm_model", code=2)
     assert "scaled: SVM-light-TK cannot have scaled features (zscore); --scaling none trains" in result.err
-    rerank(*train, "--scaling", "none", "-o", "model")
+    rerank(*train, "-o", "model")
     result = rerank("weights", "export", "model", "--as", "svmtk-pairs", "--out", "svm_model")
     assert "svm_model: the trees of each line, in this order: question, passage" in result.err + result.out
     named = "--tree-names", "question,passage"

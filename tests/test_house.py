@@ -28,37 +28,36 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2201),
-    "core": (32, 3705),
-    "data": (36, 5201),
-    "evaluation": (16, 2949),
+    "cli": (20, 2194),
+    "core": (32, 3679),
+    "data": (36, 5184),
+    "evaluation": (16, 2940),
     "experiments": (10, 1672),
-    "extensions": (65, 9287),
-    "formats": (41, 6762),
-    "learners": (43, 6106),
-    "metrics": (21, 3239),
-    "models": (23, 3399),
+    "extensions": (62, 9288),
+    "formats": (35, 6744),
+    "learners": (39, 6103),
+    "metrics": (20, 3239),
+    "models": (22, 3326),
     "native": (9, 86),
-    "report": (11, 1573),
-    "similarity": (15, 1896),
-    "training": (20, 2312),
+    "report": (10, 1561),
+    "similarity": (15, 1889),
+    "training": (18, 2161),
 }
-LINES, CODE, FILES, SMALL = 77635, 50508, 351, 44
-PRIVATE_ONCE, NAMES_TWICE = 451, 116
+LINES, CODE, FILES, SMALL = 77307, 50270, 349, 44
+PRIVATE_ONCE, NAMES_TWICE = 432, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
-    *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "cli/doctor.py"),
+    *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
     "extensions/transductive/regularisation/",
     "extensions/transductive/tied_ratio.py",
     "extensions/transductive/distances.py",
     "extensions/transductive/propagation/by_scores.py",
-    "learners/mrt.py",
+    *("cli/doctor.py", "evaluation/plots.py", "learners/mrt.py", "metrics/signatures.py"),
+    "training/cross_validation.py",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (400, 70, 8)
 EVAL = (350, 57, 8)
-NEW_ROOMS += ("models/exchange/",)
-NEW_ROOMS += ("metrics/signatures.py", "evaluation/plots.py", "training/cross_validation.py")
 
 _NO_CODE = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),

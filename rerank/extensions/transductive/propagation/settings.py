@@ -220,6 +220,8 @@ def why_no_rankers(base: Learner) -> str:
         return "it chooses by development lists, which a single list does not have"
     if getattr(base, "init", "") == "given":
         return "init=given needs initial weights, which no list has"
+    if hasattr(base, "inner_folds"):
+        return "it needs folds of lists, which a single list does not have"
     if base.needs_unlabelled:
         return "it needs the lists to be ranked besides those that it is fitted to"
     return ""

@@ -86,6 +86,7 @@ def outcome(target: str, seed: Seed, path: str, places: dict[str, str], by_conte
             text = str(error)
             for place in (path, *places.values()):
                 text = text.replace(place, "PATH")
+            text = text.partition("...")[0]  # where a long line is cut depends on the length of its names
             return "refused" if name == "structures" else text  # lists are named by their files
     return hashlib.sha256(repr(found).encode()).hexdigest()
 

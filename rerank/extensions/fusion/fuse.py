@@ -196,11 +196,13 @@ def _method(name: str) -> type[Learner]:
         learns = kind.needs_labels or kind.needs_judge
         return issubclass(kind, Fusion) or (learns and not kind.needs_unlabelled)
 
-    known = [one for one in LEARNERS.names() if fuses(LEARNERS.get(one))]
-    aliases = [alias for one in known for alias in LEARNERS.aliases(one)]
-    if name not in (*known, *aliases):
-        raise ConfigError(f"unknown method {name!r}; {did_you_mean(name, known)}")
-    return LEARNERS.get(name)
+    names = LEARNERS.names()
+    if name in (*names, *(alias for one in names for alias in LEARNERS.aliases(one))):
+        kind = LEARNERS.get(name)
+        if fuses(kind):
+            return kind
+    methods = [one for one in names if fuses(LEARNERS.get(one))]  # imports every learner
+    raise ConfigError(f"unknown method {name!r}; {did_you_mean(name, methods)}")
 
 
 def _check_judged(kind: type[Learner], given: bool) -> None:

@@ -21,7 +21,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 from rerank.evaluation.results import plain
 from rerank.evaluation.significance import bootstrap_p, bootstrap_sums, holm
-from rerank.extensions.selection.confidence import confidences
+from rerank.extensions.selection.confidence import Standardised, confidences
 from rerank.extensions.selection.sample import Sample
 from rerank.extensions.selection.selective import judged_sample, parts_of
 from rerank.formats.sources import check_outputs, inputs_of, is_path, read_lists
@@ -42,30 +42,20 @@ class ExpectedGain:
 
     Attributes
     ----------
-    low, high : float64 (k), values beyond these, the limits of the lists it was fitted on, count as these.
-    means, deviations : float64 (k)
+    scale : Standardised
     weights : float64 (k)
     mean : float
     """
 
-    low: Floats
-    high: Floats
-    means: Floats
-    deviations: Floats
+    scale: Standardised
     weights: Floats
     mean: float
 
     @classmethod
     def fit(cls, x: Floats, gains: Floats) -> ExpectedGain:
         """Fit values (n, k) of ``first_stage_values`` to gains (n)."""
-        finite = np.where(np.isfinite(x), x, np.nan)
-        known = ~np.isnan(finite).all(axis=0)
-        low, high = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-        low[known], high[known] = np.nanmin(finite[:, known], axis=0), np.nanmax(finite[:, known], axis=0)
-        clipped = np.clip(x, low, high)
-        means, deviations = clipped.mean(axis=0), clipped.std(axis=0)
-        deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1.0)] = np.inf  # constant: no weight
-        z, rest = (clipped - means) / deviations, gains - gains.mean()
+        scale = Standardised.fit(x)
+        z, rest = scale.of(x), gains - gains.mean()
         weights, least = np.zeros(z.shape[1]), np.inf
         for ridge in reversed(_RIDGES):
             inverse = np.linalg.inv(z.T @ z + ridge * np.eye(z.shape[1])) if ridge < np.inf else 0.0 * z.T @ z
@@ -74,12 +64,11 @@ class ExpectedGain:
             left_out = (rest - z @ tried) / np.maximum(1 - leverage, 1e-9)
             if left_out @ left_out < least * (1 - 1e-12):
                 weights, least = tried, float(left_out @ left_out)
-        return cls(low, high, means, deviations, weights, float(gains.mean()))
+        return cls(scale, weights, float(gains.mean()))
 
     def of(self, x: Floats) -> Floats:
         """Return expected gains, float64 (n)."""
-        z = (np.clip(x, self.low, self.high) - self.means) / self.deviations
-        found: Floats = self.mean + z @ self.weights
+        found: Floats = self.mean + self.scale.of(x) @ self.weights
         return found
 
 
@@ -282,6 +271,10 @@ def budget(
         raise ConfigError("no budget is named")
     if folds < 2:
         raise ConfigError(f"folds: found {folds}, expected 2 or more")
+    if new is not None and baseline is not None:
+        raise ConfigError("baseline: not used with new lists, whose first stage is known")
+    if new is not None and not (isinstance(cost, str) and cost in OF_LISTS):
+        raise ConfigError("cost: found costs of the judged lists, expected lists or items with new lists")
     files = [one for one in (second, baseline, new) if isinstance(one, str)]
     outputs = {"--per-list": per_list, "--curve": curve}
     check_outputs(
@@ -304,7 +297,7 @@ def budget(
         costs,
         expected,
         _spent(sample, costs, expected, tuple(sorted(set(budgets))), judging.samples, judging.seed),
-        *_new_lists(new, cost, baseline, reading, ExpectedGain.fit(x[known], gains[known])),
+        *_new_lists(new, cost, reading, ExpectedGain.fit(x[known], gains[known])),
         settings={
             "metric": metric,
             "signature": f"{metric}: {sample.judge.signature}",
@@ -332,15 +325,11 @@ def _costs(cost: str | Sequence[float], lists: CandidateLists) -> Floats:
 
 
 def _new_lists(
-    new: Any, cost: str | Sequence[float], baseline: Any, reading: Reading | None, model: ExpectedGain
+    new: Any, cost: str | Sequence[float], reading: Reading | None, model: ExpectedGain
 ) -> tuple[CandidateLists | None, Floats | None, Floats | None]:
     """New lists, what is expected of them, and their costs."""
     if new is None:
         return None, None, None
-    if baseline is not None:
-        raise ConfigError("baseline: not used with new lists, whose first stage is known")
-    if not (isinstance(cost, str) and cost in OF_LISTS):
-        raise ConfigError("cost: found costs of the judged lists, expected lists or items with new lists")
     lists = read_lists(new, reading)
     first = first_stage(lists)
     if first is None:

@@ -49,8 +49,6 @@ class Temperature(Record):
     Guo, Pleiss, Sun & Weinberger: On calibration of modern neural networks. ICML 2017.
     """
 
-    method: ClassVar[str] = TEMPERATURE
-
     temperature: float = fact(gt=0)
 
     @classmethod
@@ -113,8 +111,8 @@ class Outcome(Record):
 
     def check_values(self) -> None:
         parts = [one for one in (self.platt, self.isotonic, self.temperature) if one is not None]
-        known = self.rule == "" if self.temperature is not None else self.rule in RULES
-        if len(parts) != 1 or not known or self.name not in (RIGHT, BETTER):
+        rules = [""] if self.temperature is not None else [one for one in RULES if one != LEARNED]
+        if len(parts) != 1 or self.rule not in rules or self.name not in (RIGHT, BETTER):
             raise DataError(f"not the description of a probability: {self.name!r}, {self.rule!r}")
 
     def of(self, lists: CandidateLists, scores: Floats, confidence: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import expit
@@ -23,8 +23,6 @@ class Platt(Record):
     ----------
     Platt: Probabilistic outputs for support vector machines. 1999.
     """
-
-    method: ClassVar[str] = "platt"
 
     low: float
     high: float
@@ -71,8 +69,6 @@ class Isotonic(Record):
     ----------
     Zadrozny & Elkan: Transforming classifier scores into accurate multiclass probability estimates. KDD 2002.
     """
-
-    method: ClassVar[str] = "isotonic"
 
     levels: tuple[float, ...]
     p: tuple[float, ...]

@@ -73,22 +73,51 @@ def _sureness(lists: CandidateLists, scores: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Logistic:
-    """P(better) of a list from its confidences: logistic regression with a ridge.
+class Standardised:
+    """Values of lists minus their means, divided by their deviations; constant ones are 0.
 
     Attributes
     ----------
     low, high : float64 (k)
-        Confidences beyond these, the limits of the lists it was fitted on, count as these.
+        Values beyond these, the limits of the lists it was fitted on, count as these.
     means, deviations : float64 (k)
-    weights : float64 (k + 1)
-        The constant comes last.
     """
 
     low: Floats
     high: Floats
     means: Floats
     deviations: Floats
+
+    @classmethod
+    def fit(cls, x: Floats) -> Standardised:
+        """Fit to values (n, k); infinite ones do not count."""
+        finite = np.where(np.isfinite(x), x, np.nan)
+        known = ~np.isnan(finite).all(axis=0)
+        low, high = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+        low[known], high[known] = np.nanmin(finite[:, known], axis=0), np.nanmax(finite[:, known], axis=0)
+        clipped = np.clip(x, low, high)
+        means, deviations = clipped.mean(axis=0), clipped.std(axis=0)
+        deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1.0)] = np.inf  # constant: no weight
+        return cls(low, high, means, deviations)
+
+    def of(self, x: Floats) -> Floats:
+        """Return standardised values, float64 (n, k)."""
+        found: Floats = (np.clip(x, self.low, self.high) - self.means) / self.deviations
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """P(better) of a list from its confidences: logistic regression with a ridge.
+
+    Attributes
+    ----------
+    scale : Standardised
+    weights : float64 (k + 1)
+        The constant comes last.
+    """
+
+    scale: Standardised
     weights: Floats
 
     @classmethod
@@ -111,14 +140,8 @@ class Logistic:
         if better.all() or not better.any():
             found = f"of {count(len(better), 'list')} that differ, the system is better on {better.sum()}"
             raise DataError(f"rule {LEARNED}: {found}; expected some and not all (choose another --rule)")
-        finite = np.where(np.isfinite(x), x, np.nan)
-        known = ~np.isnan(finite).all(axis=0)
-        low, high = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-        low[known], high[known] = np.nanmin(finite[:, known], axis=0), np.nanmax(finite[:, known], axis=0)
-        clipped = np.clip(x, low, high)
-        means, deviations = clipped.mean(axis=0), clipped.std(axis=0)
-        deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1.0)] = np.inf  # constant: no weight
-        rows = np.column_stack([(clipped - means) / deviations, np.ones(len(x))])
+        scale = Standardised.fit(x)
+        rows = np.column_stack([scale.of(x), np.ones(len(x))])
         sign = np.where(better, 1.0, -1.0)
 
         def loss(w: Floats) -> tuple[float, Floats]:
@@ -130,10 +153,9 @@ class Logistic:
             )
 
         weights = minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", tol=1e-10).x
-        return cls(low, high, means, deviations, weights)
+        return cls(scale, weights)
 
     def of(self, x: Floats) -> Floats:
         """Return P(better), float64 (n)."""
-        scaled = (np.clip(x, self.low, self.high) - self.means) / self.deviations
-        p: Floats = expit(scaled @ self.weights[:-1] + self.weights[-1])
+        p: Floats = expit(self.scale.of(x) @ self.weights[:-1] + self.weights[-1])
         return p

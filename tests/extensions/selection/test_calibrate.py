@@ -190,6 +190,7 @@ def test_a_damaged_calibration_is_refused(model, tmp_path):
         {"kind": "no-such"},
         {"lists": "many"},
         {"outcomes": [outcome | {"rule": "luck"}]},
+        {"outcomes": [outcome | {"rule": "logistic"}]},
         {"outcomes": [outcome | {"name": "lucky"}]},
         {"outcomes": [{"name": "right", "rule": "gap"}]},
         {"outcomes": [{"name": "right", "rule": "gap", "isotonic": {"levels": [1.0, 0.0], "p": [0.0, 1.0]}}]},

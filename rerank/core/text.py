@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Sequence
 
@@ -48,6 +49,12 @@ class Pattern(Struct, frozen=True):
         """The first and the last number of a range, None if it has another form."""
         found = _RANGE.fullmatch(self.text)
         return None if found is None else (int(found[1]), int(found[2]))
+
+
+def short_names(sources: Sequence[str]) -> list[str]:
+    """Return names of files without their folders, or with them if two files have the same name."""
+    short = [os.path.basename(name) for name in sources]
+    return short if len(set(short)) == len(short) else list(sources)
 
 
 def patterns_of(texts: Iterable[str]) -> tuple[Pattern, ...]:

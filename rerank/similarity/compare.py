@@ -14,6 +14,7 @@ import numpy as np
 from rerank.core import figures
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.core.files.write import atomic_write, make_folder, write_lines
+from rerank.core.text import short_names
 from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.schema import TREE
@@ -34,7 +35,6 @@ from rerank.similarity.results import (
     ItemSimilarity,
     ListSimilarity,
     Similarity,
-    short_names,
 )
 from rerank.similarity.spectra import REPAIRS, plane, repaired, spectrum
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from rerank.core.tables.data import tsv
 from rerank.core.tables.display import Display
 from rerank.core.tables.table import Column, Row, Table, facts_table
 from rerank.core.tables.text import facts, text_lines
-from rerank.core.text import count
+from rerank.core.text import count, short_names
 from rerank.core.types import Floats, Index
 from rerank.similarity.base import Kernel, Prepared
 from rerank.similarity.expression import ItemKernel
@@ -167,12 +166,6 @@ class Similarity(Display, ABC):
 def files_of(unit: str) -> tuple[str, str, str]:
     """Return the names of the three files about lists or items: the matrix, its rows, the nearest ones."""
     return "gram.npy", f"{unit}s.tsv", "nearest.tsv"
-
-
-def short_names(sources: list[str]) -> list[str]:
-    """Return names of files without their folders, or with them if two files have the same name."""
-    short = [os.path.basename(name) for name in sources]
-    return sources if len(set(short)) < len(short) else short
 
 
 def _spectrum_text(found: Spectrum | None, unit: str) -> str:

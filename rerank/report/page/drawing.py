@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.core.errors import printable
 from rerank.core.figures import name_axes, svg_of
+from rerank.core.text import short_names
 from rerank.core.types import Floats
 from rerank.report.page.inline import FAINT, GAIN, GRID, INK, LOSS, SERIES, SETTINGS, SOFT, inlined
 
@@ -150,7 +151,8 @@ class Pen:
                     [row.value], [i], marker=_marker(row.look), markersize=5, color=colour, gid=f"tip{i}"
                 )
                 tips[f"tip{i}"] = [row.tip]
-            axes.set_yticks(range(len(rows)), [_short(row.name) for row in rows], parse_math=False)
+            names = [_short(name) for name in short_names([row.name for row in rows])]
+            axes.set_yticks(range(len(rows)), names, parse_math=False)
             axes.set_ylim(len(rows) - 0.4, -0.6)
             axes.tick_params(axis="y", length=0)
             axes.grid(visible=False, axis="y")

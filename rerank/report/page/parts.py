@@ -197,8 +197,11 @@ class View:
         return gains(self.results, metric, system, self.baseline)
 
     def look(self, system: str) -> int:
-        """Return the colour and marker of a drawn system."""
-        return self.drawn.index(system)
+        """Return the colour and marker of a drawn system; 1 is the baseline's in all figures."""
+        if system == self.baseline:
+            return 1
+        place = [name for name in self.drawn if name != self.baseline].index(system)
+        return place + (place > 0 and self.baseline in self.drawn)
 
     def key(self, system: str) -> Key:
         """Return the legend's entry of a drawn system."""

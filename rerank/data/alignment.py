@@ -10,6 +10,7 @@ import numpy as np
 from rerank.core.errors import DataError, DataNote
 from rerank.core.text import count, some
 from rerank.core.types import Index
+from rerank.data.categories import categorical_columns, column_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.names import Columns, Match, match
@@ -28,7 +29,8 @@ def aligned(
 
     Columns are matched by name, or by position if only one side has names and neither side was selected from
     other columns. A DataNote in one line reports matching by position, features that ``whose`` does not know,
-    and features of ``whose`` that dense lists do not have; sparse ones leave out what does not occur. Raises
+    and features of ``whose`` that dense lists do not have; sparse ones leave out what does not occur, and
+    lists with other values of a categorical column have none of this one (see data.categories). Raises
     DataError if the lists have no feature in common with ``names``, or ``strict`` and there is something to
     report.
 
@@ -47,13 +49,21 @@ def aligned(
     if len(unknown):
         unknown = np.intersect1d(unknown, lists.features.occurring())
     absent = _absent(lists, mine, theirs, found)
+    asked = [*theirs.at(absent), *mine.at(unknown)]
+    categorical = categorical_columns(lists.features, lists.names(), asked) if asked else set()
+    if categorical:  # no item has this category
+        absent = absent[[column_of(name) not in categorical for name in theirs.at(absent)]]
     expected = f"expected those of {whose} ({some(theirs.at(np.arange(min(theirs.n, 4))))})"
     if mine.n == 0:
         raise DataError(f"{lists.source}: found no features, {expected}")
     if len(unknown) and not np.any(found.known[lists.features.occurring()]):
         raise DataError(f"{lists.source}: found features {some(mine.at(unknown[:4]))}, {expected}")
     fill_in = np.isnan(fill) and isinstance(lists.features, Dense)
-    remarks = _remarks(mine, theirs, found, unknown, absent, whose)
+    new = mine.at(unknown[:4])
+    for i, j in enumerate(unknown[:4].tolist()):
+        if column_of(new[i]) in categorical:
+            new[i] += f": {count(int(lists.features.column(j).sum()), 'item')}"
+    remarks = _remarks(mine, theirs, found, len(unknown), new, absent, whose)
     if remarks:
         if strict:
             raise DataError(f"{lists.source}: {'; '.join(remarks)}")
@@ -84,7 +94,13 @@ def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match)
 
 
 def _remarks(
-    mine: Columns, theirs: Columns, found: Match, unknown: Index, absent: Index, whose: str
+    mine: Columns,
+    theirs: Columns,
+    found: Match,
+    n_unknown: int,
+    unknown: Sequence[str],
+    absent: Index,
+    whose: str,
 ) -> list[str]:
     """What to report: matching by position, features that ``whose`` does not know, those that are absent."""
     remarks = []
@@ -92,10 +108,9 @@ def _remarks(
         named = "the data names" if theirs.unnamed else f"{whose} names"
         numbers = "" if mine.n == theirs.n else f", {mine.n} to {theirs.n}"
         remarks.append(f"features are matched by position{numbers}, as only {named} them")
-    if len(unknown):
-        names = some(mine.at(unknown[:4]))
+    if n_unknown:
         do = "do" if whose.endswith("lists") else "does"
-        remarks.append(f"{count(len(unknown), 'feature')} that {whose} {do} not know ({names})")
+        remarks.append(f"{count(n_unknown, 'feature')} that {whose} {do} not know ({some(unknown)})")
     if len(absent):
         what = f"{len(absent)} of {count(theirs.n, 'feature')} of {whose}"
         remarks.append(f"{what} {'is' if len(absent) == 1 else 'are'} absent ({some(theirs.at(absent[:4]))})")

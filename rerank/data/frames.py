@@ -14,6 +14,7 @@ from rerank.core.tables.data import frame_of
 from rerank.core.text import some
 from rerank.core.types import AnyArray
 from rerank.data.arrays import cells, real_array
+from rerank.data.categories import indicators, wanted
 from rerank.data.names import (
     KNOWN,
     KNOWN_OF_CLASSES,
@@ -74,6 +75,7 @@ def arguments_of(
     *,
     classes_column: str | None = None,
     features: Sequence[str] | None = None,
+    categorical: Sequence[str] = (),
     **roles: str | None,
 ) -> dict[str, Any]:
     """Return the arguments of ``CandidateLists.from_arrays`` for a frame.
@@ -81,7 +83,7 @@ def arguments_of(
     Raises ConfigError if a column is not there; DataError if there is no column of lists, or a column does
     not hold what its role needs.
 
-    frame, classes_column, features : see ``CandidateLists.from_frame``.
+    frame, classes_column, features, categorical : see ``CandidateLists.from_frame``.
     source : what errors call the frame.
     roles : ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column``, or their
         names in ``from_arrays``; None = by name.
@@ -97,7 +99,15 @@ def arguments_of(
     classes_column = roles["classes_column"]
     given = {role: name for role, name in roles.items() if name}
     _check_names(columns, given, [] if features is None else features, source)
-    taken = {*given.values(), *(features or ())}
+    asked = wanted(
+        [categorical] if isinstance(categorical, str) else categorical, columns, source, "categorical="
+    )
+    twice = next((name for name in asked if name in {*given.values(), *(features or ())}), None)
+    if twice is not None:
+        raise ConfigError(
+            f"{source}: column {twice!r} is categorical and has another role, expected one of them"
+        )
+    taken = {*given.values(), *(features or ()), *asked}
     known = KNOWN if classes_column is None else KNOWN_OF_CLASSES
     for role, names in known.items():
         if role == "label_column" and classes_column is not None:
@@ -116,6 +126,9 @@ def arguments_of(
         if values is None:
             raise DataError(f"{source}: column {name!r} holds no numbers and cannot be a feature")
         arrays.append(values)
+    more = indicators({name: cells(columns[name]) for name in asked}, source)
+    chosen += more
+    arrays += more.values()
     n_items = len(columns[next(iter(columns))]) if columns else 0
     found: dict[str, Any] = {
         "X": np.column_stack(arrays) if chosen else np.empty((n_items, 0)),

@@ -260,6 +260,7 @@ class CandidateLists:
         answer_column: str | None = None,
         classes_column: str | None = None,
         features: Sequence[str] | None = None,
+        categorical: Sequence[str] = (),
         source: str = "data frame",
         **arrays: str,
     ) -> CandidateLists:
@@ -277,6 +278,8 @@ class CandidateLists:
             is unjudged, a missing answer none.
         classes_column : the column of classes of examples; without a column of lists each row is a list.
         features : names of the features; None = all other columns of numbers. Missing values are NaN.
+        categorical : columns of categories: each value becomes a feature ``column=value``, 1 where it is the
+            item's, else 0; a missing value is one of its own.
         source : what messages call the frame.
         arrays : columns by the names of ``from_arrays``: qid, y, item_ids, texts, answers, classes.
 
@@ -304,6 +307,7 @@ class CandidateLists:
                 answer_column=answer_column,
                 classes_column=classes_column,
                 features=features,
+                categorical=categorical,
                 **arrays,
             )
         )

@@ -109,6 +109,11 @@ class ReadOptions(Settings):
     id_column: str | None = setting(None, "column of item ids")
     text_column: str | None = setting(None, "column of texts")
     answer_column: str | None = setting(None, "column of final answers, for votes")
+    categorical: Paths = setting(
+        (),
+        "columns of categories: each value becomes a feature COLUMN=VALUE of 0 and 1",
+        metavar="COLUMN",
+    )
     answer_pattern: str | None = setting(
         None,
         "regular expression whose last match in a text is its answer (its first group, if any); boxed = "

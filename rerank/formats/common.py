@@ -31,6 +31,7 @@ OF_IDS = frozenset({"structures", "native", "residues", "match"})  # of formats 
 OF_ANY = frozenset({"strict", "missing", "layout", "dtype", "refs", "distinct"})
 NAMED_COLUMN_OPTIONS = frozenset(
     {"list_column", "label_column", "id_column", "text_column", "answer_column", "answer_pattern"}
+    | {"categorical"}
     | OF_ANY
     | OF_IDS
 )

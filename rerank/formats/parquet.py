@@ -36,7 +36,7 @@ from rerank.formats.common import (
     quoted,
 )
 from rerank.formats.table import check_columns, has_classes, text_columns
-from rerank.formats.table.read import note_left_out, roles_of
+from rerank.formats.table.read import note_left_out, roles_of, with_categories
 
 MAGIC = b"PAR1"
 _ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them
@@ -102,6 +102,7 @@ class _Reader:
         self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
         roles = self.roles
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
+        as_text += roles.categories.values()
         self.strings = {j: StringBuilder() for j in as_text if j is not None}
         self.labels = None if roles.label is None or options.classes else np.empty(self.n_rows)
         self.grouper = Grouper(source, options.strict)
@@ -187,7 +188,7 @@ class _Reader:
                 ),
             )
         by_item["features"] = features.compressed() if self.options.layout == "sparse" else features
-        return CandidateLists(
+        lists = CandidateLists(
             offsets,
             **in_list_order(rows, labels=self.labels, **by_item),
             list_ids=list_ids,
@@ -195,6 +196,8 @@ class _Reader:
             feature_names=[self.names[j] for j in self.features],
             source=self.source,
         )
+        categories = {name: self.strings[j].column() for name, j in roles.categories.items()}
+        return with_categories(lists, categories)
 
     def _add(self, columns: dict[int, Array]) -> None:
         """Add a batch of rows."""

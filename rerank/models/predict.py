@@ -18,6 +18,7 @@ from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
 from rerank.core.types import Floats
 from rerank.data import frames
+from rerank.data.categories import column_of
 from rerank.data.first_best import first_largest, margin_of, switched
 from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
@@ -25,7 +26,7 @@ from rerank.data.overlap import note, note_trained_on, strangers
 from rerank.data.reading import Reading, read_as
 from rerank.data.selection import selected
 from rerank.formats import format_of
-from rerank.formats.base import load_for
+from rerank.formats.base import FORMATS, load_for
 from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
 from rerank.models import predictions
 from rerank.models.base import ORACLE, Model, load_model
@@ -229,7 +230,7 @@ def _lists(model: Model, data: Any, as_: str, group: Any, qid: Any, reading: Rea
     free = as_ in _OF_ROWS and not listwise and model.keep_margin is None
     if frames.is_frame(data) and group is None and qid is None:
         if not free or frames.has_lists(data):
-            return CandidateLists.from_frame(data)
+            return CandidateLists.from_frame(data, categorical=_categorical(model))
     elif group is None and qid is None and not free:
         raise DataError(f"{as_}: depends on the lists of the rows; give group or qid, or CandidateLists")
     X = frames.plain(data) if frames.is_frame(data) else data
@@ -250,6 +251,8 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     if not is_path(data):
         return read_lists(data, reading)
     reading = reading or Reading()
+    if "categorical" in FORMATS.get(reading.format or format_of(os.fspath(data))).honours:
+        reading = reading.with_settings(categorical=(*reading.categorical, *_categorical(model)))
     lists = _for_policy(model, data, reading.with_settings(features=()))
     if not reading.features:
         return lists
@@ -262,6 +265,11 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
         found = f"{count(len(lost), 'feature')} of the model ({some([names[j] for j in lost.tolist()])})"
         raise ConfigError(f"--features leaves out {found}, which takes its own columns; leave the option out")
     return chosen
+
+
+def _categorical(model: Model) -> list[str]:
+    """The columns whose categories the model knows, for data that may have them."""
+    return [f"{column}?" for column in dict.fromkeys(map(column_of, model.input_names)) if column]
 
 
 def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) -> CandidateLists:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from rerank.core.files.read import plain_suffix, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index
+from rerank.data.categories import indicators, wanted
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -54,6 +55,7 @@ class Roles:
     text: int | None
     answer: int | None
     features: list[int]
+    categories: dict[str, int]
     left: list[str]  # other names of a role, and columns without a name, such as the index that pandas writes
 
 
@@ -76,7 +78,11 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
             raise ConfigError(f"{source}: no column {name!r} (--{flag}); {did_you_mean(name, place)}")
     if len(set(given.values())) < len(given):
         raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
-    free = [name for name in place if name not in given.values()]
+    asked = wanted(options.categorical, place, source, "--categorical")
+    taken = next((name for name in asked if name in given.values()), None)
+    if taken is not None:
+        raise ConfigError(f"{source}: column {taken!r} is categorical and has another role, expected one")
+    free = [name for name in place if name not in given.values() and name not in asked]
     found = {option: next((name for name in names if name in free), "") for option, names in known.items()}
     found = {option: name for option, name in found.items() if name and option not in given}
     chosen = {**given, **found}
@@ -92,7 +98,15 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
     features = [place[name] for name in rest if name not in spare]
     lists, label, item_id, text, answer = (place.get(chosen.get(option, "")) for option in KNOWN)
-    return Roles(lists, label, item_id, text, answer, features, left)
+    return Roles(lists, label, item_id, text, answer, features, {name: place[name] for name in asked}, left)
+
+
+def with_categories(lists: CandidateLists, columns: Mapping[str, Iterable[object]]) -> CandidateLists:
+    """Return the lists with the indicators of columns, whose values are in the order of the input."""
+    if not columns:
+        return lists
+    added = indicators(columns, lists.source)
+    return lists.with_added({name: lists.from_input_order(values) for name, values in added.items()})
 
 
 def note_left_out(source: str, names: list[str]) -> None:
@@ -291,6 +305,7 @@ class _Reader:
         self.grouper = Grouper(source.name, options.strict)
         self.features = [Numbers(header[j], j) for j in roles.features]
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
+        as_text += roles.categories.values()
         label = None if roles.label in as_text else roles.label
         self.label = None if label is None else Numbers(header[label], label)
         self.labels = Rows(f"the labels of {source.name}", np.float64)
@@ -430,7 +445,7 @@ class _Reader:
             "texts": self._strings(self.roles.text),
             "answers": self._strings(self.roles.answer),
         }
-        return CandidateLists(
+        lists = CandidateLists(
             offsets,
             **in_list_order(rows, features=self._matrix(), **by_item),
             list_ids=list_ids,
@@ -438,6 +453,8 @@ class _Reader:
             feature_names=[column.name for column in self.columns if column.is_numeric],
             source=self.source.name,
         )
+        categories = {name: self.strings[place].column() for name, place in self.roles.categories.items()}
+        return with_categories(lists, categories)
 
     def _strings(self, place: int | None) -> StringColumn | None:
         return None if place is None else self.strings[place].column()

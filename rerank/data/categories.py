@@ -1,0 +1,79 @@
+"""Columns of categories as indicator features: ``colour=red`` is 1 where the colour is red, else 0.
+
+A missing value is a category of its own, ``colour=``, so that each row has exactly one indicator of a column.
+By this, lists that lack an indicator of the model are known to lack the category, not the feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats
+from rerank.data.matrix import Features
+
+MOST = 1000  # values of a column; ids and texts have more
+
+
+def wanted(names: Sequence[str], columns: Iterable[str], source: str, how: str) -> list[str]:
+    """Return those of the columns that ``names`` ask for; ``colour?`` asks for it if it is there.
+
+    ``how`` is what a message calls the option. Raises ConfigError if a column is not there.
+    """
+    there, found = list(columns), []
+    for name in names:
+        if name in there:
+            found.append(name)
+        elif not name.endswith("?"):
+            raise ConfigError(f"{source}: no column {name!r} ({how}); {did_you_mean(name, there)}")
+        elif name[:-1] in there:
+            found.append(name[:-1])
+    return list(dict.fromkeys(found))
+
+
+def indicators(columns: Mapping[str, Iterable[object]], source: str) -> dict[str, Floats]:
+    """Return the indicator features of columns by name, float64 (n) each; None is a missing value.
+
+    Raises DataError if a column has more than 1,000 values.
+    """
+    features: dict[str, Floats] = {}
+    for name, column in columns.items():
+        texts = ["" if value is None else _text(value) for value in column]
+        values, places = np.unique(np.array(texts, dtype=object), return_inverse=True)
+        if len(values) > MOST:
+            found = f"column {name!r} with {len(values):,} values"
+            raise DataError(f"{source}: found {found}, expected a category of {MOST:,} values at most")
+        for k, value in enumerate(values.tolist()):
+            features[f"{name}={value}"] = (places == k).astype(np.float64)
+    return features
+
+
+def _text(value: object) -> str:
+    """A value as CSV has it: 1.0 is "1"."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def column_of(feature: str) -> str:
+    """Return the column of an indicator by its name, "" if it has none."""
+    column, mark, _ = feature.partition("=")
+    return column if mark else ""
+
+
+def categorical_columns(features: Features, names: Sequence[str], asked: Iterable[str]) -> set[str]:
+    """Return the columns whose indicators are among the features: one 1 in each row, else 0.
+
+    ``names`` are those of the features, and ``asked`` the features for whose columns to look.
+    """
+    of_column: dict[str, list[int]] = {column: [] for column in map(column_of, asked) if column}
+    if of_column:
+        for j, name in enumerate(names):
+            of_column.get(column_of(name), []).append(j)
+    found = set()
+    for column, places in of_column.items():
+        values = np.column_stack([features.column(j) for j in places]) if places else np.empty((1, 0))
+        if np.all((values == 0) | (values == 1)) and np.all(values.sum(axis=1) == 1):
+            found.add(column)
+    return found

@@ -29,21 +29,21 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2194),
-    "core": (32, 3679),
-    "data": (36, 5184),
+    "core": (32, 3683),
+    "data": (36, 5218),
     "evaluation": (16, 2940),
     "experiments": (10, 1672),
     "extensions": (62, 9288),
-    "formats": (35, 6744),
+    "formats": (35, 6762),
     "learners": (39, 6103),
     "metrics": (20, 3239),
-    "models": (22, 3326),
+    "models": (22, 3331),
     "native": (9, 86),
-    "report": (10, 1561),
-    "similarity": (15, 1889),
+    "report": (10, 1566),
+    "similarity": (15, 1885),
     "training": (18, 2161),
 }
-LINES, CODE, FILES, SMALL = 77307, 50270, 349, 44
+LINES, CODE, FILES, SMALL = 77378, 50332, 349, 44
 PRIVATE_ONCE, NAMES_TWICE = 432, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
@@ -52,7 +52,13 @@ NEW_ROOMS = (
     "extensions/transductive/tied_ratio.py",
     "extensions/transductive/distances.py",
     "extensions/transductive/propagation/by_scores.py",
-    *("cli/doctor.py", "evaluation/plots.py", "learners/mrt.py", "metrics/signatures.py"),
+    *(
+        "cli/doctor.py",
+        "data/categories.py",
+        "evaluation/plots.py",
+        "learners/mrt.py",
+        "metrics/signatures.py",
+    ),
     "training/cross_validation.py",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.

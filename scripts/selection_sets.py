@@ -8,7 +8,7 @@ place and the lead over the next one, the label is 1 - character error rate. Eac
 speakers.
 DIR/gsm8k.csv: four solutions of each of 1,319 problems, that of the larger model with a verifier first.
 Features are the systems, the share of the other solutions with the same answer, and lengths; label 1 is
-right.
+right; answer is the final answer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def aishell(data: Path) -> dict[str, list[list[Any]]]:
 
 
 def gsm8k(data: Path) -> Iterable[list[Any]]:
-    """List, id, label and features of each solution."""
+    """List, id, label, features and answer of each solution."""
     text = gzip.decompress((data / "gsm8k-solutions" / "example_model_solutions.jsonl.gz").read_bytes())
     for number, line in enumerate(text.decode("utf-8").splitlines()):
         record = json.loads(line)
@@ -56,7 +56,7 @@ def gsm8k(data: Path) -> Iterable[list[Any]]:
             same = (answers.count(answers[place]) - 1) / (len(SYSTEMS) - 1)
             of = [float(name == other) for other in SYSTEMS[:3]]
             steps = solution.count("\n") + 1
-            yield [number, name, int(record[name]["is_correct"]), *of, same, len(solution), steps]
+            yield [number, name, int(record[name]["is_correct"]), *of, same, len(solution), steps, answers[place]]
 
 
 def _answer(solution: str) -> str:
@@ -75,7 +75,7 @@ def main() -> None:
     tables: dict[str, tuple[list[str], Iterable[list[Any]]]] = {
         f"aishell-{part}": ([*heads, "score", "place", "lead"], rows) for part, rows in aishell(data).items()
     }
-    tables["gsm8k"] = ([*heads, *SYSTEMS[:3], "same_answer", "characters", "steps"], gsm8k(data))
+    tables["gsm8k"] = ([*heads, *SYSTEMS[:3], "same_answer", "characters", "steps", "answer"], gsm8k(data))
     for name, (head, rows) in tables.items():
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([head, *rows])

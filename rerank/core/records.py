@@ -163,5 +163,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, dict):
-        return {key: _plain(one) if isinstance(one, Record) else one for key, one in value.items()}
+        return {key: _plain(one) for key, one in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

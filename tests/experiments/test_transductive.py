@@ -115,6 +115,17 @@ def test_the_report_writes_how_rows_adapted(done, folder):
     } <= own.keys()
 
 
+def test_a_diagnostic_that_no_list_has_is_recorded_as_missing(folder):
+    (folder / "run.yaml").write_text(CONFIG.replace("noise: 3", "does: unknown"))
+    assert not run("run.yaml", "out").failed
+    done = read_run("out")
+    near = [done.record(cell).adaptation for cell in done.cells if cell.row == "near"]
+    assert near
+    assert all(np.isnan(one.diagnostics["largest"]) for one in near)
+    report_files(["out"], out="report.txt", adaptation="adaptation.tsv", samples=20)
+    assert "largest\tnan" in (folder / "adaptation.tsv").read_text()
+
+
 def test_a_report_without_transductive_rows_has_no_adaptation(folder):
     (folder / "run.yaml").write_text(CONFIG.split("  near:")[0])
     run("run.yaml", "out")

@@ -26,7 +26,7 @@ class NearestLists(Transductive):
 
     width: float = setting(1.0, "how fast weights fall", ge=0)
     noise: float = setting(0.0, "random part of weights", ge=0)
-    does: Literal["adapts", "warns", "fails", "overflows"] = setting("adapts", "what goes wrong")
+    does: Literal["adapts", "warns", "fails", "overflows", "unknown"] = setting("adapts", "what goes wrong")
     oracle: bool = setting(False, "weigh items by their labels")
 
     @property
@@ -58,4 +58,5 @@ class _Nearest(Adapter):
         model = self.base.fit(self.lists, list_weights=weights)
         if self.method.does == "overflows":
             model.weights = np.full(one.n_features, 1e308)
-        return Adapted(model, "", {"largest": float(weights.max())})
+        largest = np.nan if self.method.does == "unknown" else float(weights.max())
+        return Adapted(model, "", {"largest": largest})

@@ -56,7 +56,16 @@ def gsm8k(data: Path) -> Iterable[list[Any]]:
             same = (answers.count(answers[place]) - 1) / (len(SYSTEMS) - 1)
             of = [float(name == other) for other in SYSTEMS[:3]]
             steps = solution.count("\n") + 1
-            yield [number, name, int(record[name]["is_correct"]), *of, same, len(solution), steps, answers[place]]
+            yield [
+                number,
+                name,
+                int(record[name]["is_correct"]),
+                *of,
+                same,
+                len(solution),
+                steps,
+                answers[place],
+            ]
 
 
 def _answer(solution: str) -> str:

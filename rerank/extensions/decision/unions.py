@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.text import count, some
-from rerank.core.types import AnyArray, Ints
+from rerank.core.types import AnyArray, Floats, Index, Ints
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.reading import Reading
-from rerank.extensions.decision.utilities import Pairing
+from rerank.extensions.decision.utilities import Pairing, distinct
 from rerank.formats.base import save
 from rerank.formats.convert import append
 from rerank.formats.sources import Data, checked_format, is_path, read_lists
 
-# Columns of items that must agree if both sets have them.
-_AGREE = ("texts", "labels", "trees")
+# Columns of items and of lists that must agree if both sets have them.
+_OF_ITEMS = ("texts", "answers", "trees", "labels", "classes")
+_OF_LISTS = ("prompts", "gold")
 _FROM_OTHERS = (
-    *(*_AGREE, "base_scores", "gold", "first_best", "answers", "prompts", "classes"),
+    *(*_OF_ITEMS, *_OF_LISTS, "base_scores", "first_best"),
     *("traces", "natives", "list_ids", "item_ids"),
 )
 _CLOSE = 1e-6
+
+Column = StringColumn | Forest | AnyArray | Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +55,10 @@ def join_features(
     """Return lists with the features of other sets of the same items.
 
     Lists are matched by their ids, and items by theirs; in sets without ids by their places, if the numbers
-    are equal. Texts, labels and trees must agree where both sets have them. What only the others
-    have, such as trees, is taken from the first one that has it. Lists and items that ``data`` lacks are left
-    out.
+    are equal. Columns such as texts, labels, trees and references must agree where both sets have them, and
+    base scores must not be the same in another order. Warns with a DataNote if nothing but places links
+    items. What only the others have, such as trees, is taken from the first one that has it. Lists and items
+    that ``data`` lacks are left out.
 
     Parameters
     ----------
@@ -106,8 +115,7 @@ def append_typed(
 def _joined(lists: CandidateLists, more: CandidateLists) -> tuple[CandidateLists, str]:
     """The lists with the features of another set, and the line about it."""
     same = _aligned(lists, more)
-    for name in _AGREE:
-        _check_agreement(name, lists, same)
+    compared: dict[str, Column] = dict(_agreeing(lists, same))
     known = set(lists.names())
     shared = [name for name in same.names() if name in known]
     if shared:
@@ -115,6 +123,7 @@ def _joined(lists: CandidateLists, more: CandidateLists) -> tuple[CandidateLists
         if not _equal(own, theirs):
             found = f"features of the same name with other values ({some(shared)})"
             raise DataError(f"{more.source}: found {found}; leave them out (--features), or rename them")
+        compared["features"] = own
     new = [name for name in same.names() if name not in known]
     made = replace(
         lists,
@@ -128,7 +137,8 @@ def _joined(lists: CandidateLists, more: CandidateLists) -> tuple[CandidateLists
     left = [f"{count(more.n_lists - same.n_lists, 'list')} not"] * (more.n_lists > same.n_lists)
     left += [f"{count(more.n_items - same.n_items, 'item')} not"] * (more.n_items > same.n_items)
     left += [f"{count(len(shared), 'feature')} there already ({some(shared)})"] * bool(shared)
-    how = "place" if lists.item_ids is None or more.item_ids is None else "id"
+    by_place = lists.item_ids is None or more.item_ids is None
+    how = _by_place(lists, more, compared) if by_place else "id"
     line = f"{more.source}: {count(len(new), 'feature')} of {count(same.n_items, 'item')} joined by {how}"
     return made, ", ".join([line, *left])
 
@@ -168,21 +178,87 @@ def _aligned(lists: CandidateLists, more: CandidateLists) -> CandidateLists:
     return kept.reordered((np.cumsum(keep) - 1)[order])
 
 
-def _check_agreement(name: str, lists: CandidateLists, same: CandidateLists) -> None:
-    """Raise DataError if a column that both sets have differs: the items would be others."""
-    own, theirs = getattr(lists, name), getattr(same, name)
-    if own is None or theirs is None:
-        return
-    if isinstance(own, np.ndarray):
-        wrong = ~np.isclose(own, theirs, rtol=_CLOSE, atol=0.0, equal_nan=True)
-        item = int(np.argmax(wrong)) if wrong.any() else -1
-    else:
-        item = -1 if own == theirs else next(k for k in range(lists.n_items) if own[k] != theirs[k])
-    if item >= 0:
-        found = f"other {name.replace('_', ' ')} than {lists.source}"
-        raise DataError(
-            f"{same.source}: found {found}, first at {lists.place_of(item)}: are these the same items?"
-        )
+def _agreeing(lists: CandidateLists, same: CandidateLists) -> Iterator[tuple[str, Column]]:
+    """Yield the name and the column of what both sets know of the items, which agrees.
+
+    Raises DataError if a column differs, of items or of lists: the items would be others. Base scores
+    may differ, but not be those of other items of the list.
+    """
+    pairs = [(name, getattr(lists, name), getattr(same, name)) for name in _OF_ITEMS]
+    pairs += [(f"trees {name!r}", tree, same.structures.get(name)) for name, tree in lists.structures.items()]
+    pairs += [(f"counts of {name}", own, same.counts.get(name)) for name, own in lists.counts.items()]
+    for name, own, theirs in pairs:
+        if own is not None and theirs is not None:
+            item = _first_difference(own, theirs)
+            if item >= 0:
+                raise _disagree(same, f"other {name} than {lists.source}", lists.place_of(item))
+            yield name, own
+    both = [(name, getattr(lists, name), getattr(same, name)) for name in _OF_LISTS]
+    both += [("references", *two) for two in zip(lists.references, same.references, strict=False)]
+    for name, own, theirs in both:
+        if own is not None and theirs is not None:
+            i = _first_difference(own, theirs)
+            if i >= 0:
+                raise _disagree(same, f"other {name} than {lists.source}", f"list {lists.list_id(i)!r}")
+    own, theirs = lists.base_scores, same.base_scores
+    if own is not None and theirs is not None:
+        item = _first_difference(own, theirs)
+        if item < 0:
+            yield "base scores", own
+        elif _first_difference(_sorted_within(lists, own), _sorted_within(lists, theirs)) < 0:
+            raise _disagree(same, f"the base scores of {lists.source} in another order", lists.place_of(item))
+
+
+def _disagree(same: CandidateLists, found: str, place: str) -> DataError:
+    return DataError(f"{same.source}: found {found}, first at {place}: are these the same items?")
+
+
+def _first_difference(own: Any, theirs: Any) -> int:
+    """The first item, or list, of two columns that differs; -1 = none."""
+    if isinstance(own, np.ndarray) and isinstance(theirs, np.ndarray):
+        if own.shape != theirs.shape:  # statistics of another width
+            return 0
+        near = np.isclose(own, theirs, rtol=_CLOSE, atol=0.0, equal_nan=True).reshape(len(own), -1)
+        wrong = ~near.all(axis=1)
+        return int(np.argmax(wrong)) if wrong.any() else -1
+    if own == theirs:
+        return -1
+    return next(k for k in range(len(own)) if own[k] != theirs[k])
+
+
+def _sorted_within(lists: CandidateLists, values: Floats) -> Floats:
+    return values[np.lexsort((values, lists.list_index))]
+
+
+def _by_place(
+    lists: CandidateLists,
+    more: CandidateLists,
+    compared: Mapping[str, Column],
+) -> str:
+    """How items were matched without ids, and what shows that they are the same; may warn."""
+    keys = [lists.list_index, *(_codes(column, lists.offsets) for column in compared.values())]
+    _, places, sizes = np.unique(np.column_stack(keys), axis=0, return_inverse=True, return_counts=True)
+    alike = int(np.count_nonzero(sizes[places.reshape(-1)] > 1))
+    if alike and alike == lists.lengths[lists.lengths > 1].sum():
+        found = f"nothing but their order links its items to those of {lists.source}"
+        lacking = "no item ids, and no texts, labels, trees or features of both that tell items apart"
+        warnings.warn(f"{more.source}: {found}: {lacking}", DataNote, stacklevel=4)
+        return "place alone"
+    shown = f"place, where {some(list(compared))} agree"
+    return f"{shown} ({count(alike, 'item')} not told apart by them)" if alike else shown
+
+
+def _codes(column: Column, offsets: Index) -> Index:
+    """A number for each item, equal for items of a list with equal content, int64 (n_items)."""
+    if isinstance(column, StringColumn | Forest):
+        return distinct(column, offsets)[1]
+    if isinstance(column, np.ndarray):
+        values = np.where(np.isnan(column), np.inf, column)  # NaN equals NaN
+        return np.unique(values, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    known: dict[tuple[bytes, ...], int] = {}
+    parts: list[AnyArray] = [column.indices] if column.data is None else [column.indices, column.data]
+    rows = (tuple(part[a:b].tobytes() for part in parts) for a, b in pairwise(column.indptr.tolist()))
+    return np.array([known.setdefault(row, len(known)) for row in rows], dtype=np.int64)
 
 
 def _equal(own: Sparse, theirs: Sparse) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import make
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank as package
-from rerank.core.errors import DataError
+from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -63,7 +64,8 @@ def test_what_the_first_set_lacks_is_left_out_and_counted():
 
 def test_without_ids_places_match_and_columns_must_agree():
     one, two = lists(ids=False), lists(("c",), seed=1, ids=False)
-    assert join_features(one, [two]).lines == ["set 1: 1 feature of 6 items joined by place"]
+    line = "set 1: 1 feature of 6 items joined by place, where labels agree"
+    assert join_features(one, [two]).lines == [line]
     texts = STRINGS(["u", "v", "w", "x", "y", "z"])
     other = STRINGS(["u", "v", "w", "y", "x", "z"])
     message = "set 1: found other texts than set 0, first at list 'q', item 2: are these the same items"
@@ -71,6 +73,59 @@ def test_without_ids_places_match_and_columns_must_agree():
         join_features(replace(one, texts=texts), [replace(two, texts=other)])
     with pytest.raises(DataError, match="found other labels than set 0"):
         join_features(one, [two.replace_labels(np.arange(6.0)[::-1].copy())])
+
+
+def test_a_note_if_nothing_but_places_links_the_items():
+    one, two = (lists(names, seed, ids=False) for names, seed in ((("a",), 0), (("c",), 1)))
+    for labels in (None, np.zeros(6), np.full(6, np.nan)):
+        first, second = (replace(side, labels=labels) for side in (one, two))
+        with pytest.warns(DataNote, match="set 1: nothing but their order links its items to those of set 0"):
+            found = join_features(first, [second])
+        assert found.lines == ["set 1: 1 feature of 6 items joined by place alone"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        some = np.array([0.0, 1, 0, 0, 1, 0])
+        found = join_features(one.replace_labels(some), [two.replace_labels(some)])
+        assert found.lines[0].endswith("by place, where labels agree (2 items not told apart by them)")
+        shared = [replace(side.with_added({"s": np.arange(6.0)}), labels=None) for side in (one, two)]
+        line = "joined by place, where features agree, 1 feature there already (s)"
+        assert join_features(shared[0], [shared[1]]).lines[0].endswith(line)
+
+
+BASE = np.array([3.0, 1.0, 5.0, 4.0, 2.0, 0.0])
+SWAPPED = np.array([3.0, 1.0, 4.0, 5.0, 2.0, 0.0])
+TREES = [f"(S w{k})" for k in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "message"),
+    [
+        ({"base_scores": BASE}, {"base_scores": SWAPPED}, "the base scores of set 0 in another order"),
+        ({"answers": STRINGS("abcdef")}, {"answers": STRINGS("abdcef")}, "other answers than set 0"),
+        ({"counts": {"X": np.eye(6)}}, {"counts": {"X": np.eye(6)[::-1].copy()}}, "other counts of X"),
+        (
+            {"structures": {"t": Forest.from_strings(TREES)}},
+            {"structures": {"t": Forest.from_strings(TREES[::-1])}},
+            "other trees 't'",
+        ),
+        (
+            {"references": (STRINGS("xyz"),)},
+            {"references": (STRINGS("xzy"),)},
+            "references than set 0, first at list 'q'",
+        ),
+        ({"prompts": STRINGS("xyz")}, {"prompts": STRINGS("xyy")}, "prompts than set 0, first at list 'r'"),
+    ],
+)
+def test_what_both_sets_know_of_items_and_lists_must_agree(own, theirs, message):
+    one = replace(lists(ids=False, **own), labels=None)
+    two = replace(lists(("c",), seed=1, ids=False, **theirs), labels=None)
+    with pytest.raises(DataError, match=f"set 1: found .*{message}.*: are these the same items"):
+        join_features(one, [two])
+
+
+def test_other_base_scores_are_no_fault():
+    one, two = lists(base_scores=BASE), lists(("c",), seed=1, base_scores=2 * BASE)
+    np.testing.assert_array_equal(join_features(one, [two]).lists.base_scores, BASE)
 
 
 def test_columns_of_the_others_are_taken_where_the_first_set_has_none():

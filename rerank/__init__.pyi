@@ -21,6 +21,7 @@ from rerank.experiments.reporting import read_report as read_report
 from rerank.experiments.reporting import results_of as results_of
 from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
+from rerank.extensions.decision.combine import ensemble as ensemble
 from rerank.extensions.decision.consensus import consensus_features as consensus_features
 from rerank.extensions.decision.model import decide as decide
 from rerank.extensions.decision.unions import join_features as join_features

@@ -54,6 +54,7 @@ NEW_ROOMS = (
     "extensions/transductive/propagation/by_scores.py",
     *(
         "cli/doctor.py",
+        "cli/ensemble.py",
         "data/categories.py",
         "evaluation/plots.py",
         "learners/mrt.py",

@@ -176,6 +176,7 @@ def test_nothing_but_the_command_line_and_the_names_of_the_package_imports_an_ex
     assert {name for name in files if not name.startswith("extensions/")} == {
         *(
             "__init__.pyi",
+            "cli/ensemble.py",
             "cli/evaluate.py",
             "cli/features.py",
             "cli/fuse.py",

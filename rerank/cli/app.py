@@ -41,10 +41,7 @@ VERBS = {
         "Print a model: learner, settings, training data, weights by name, fragments of trees.",
     ),
     "validate": ("lists.validate", "Report what a file holds: lists, items, features, labels, oddities."),
-    "pairs": (
-        "lists.pairs",
-        "Count the pairs that pair relations give, with the labels as they are and quantised.",
-    ),
+    "pairs": ("lists.pairs", "Count the pairs of pair relations, with labels as they are and quantised."),
     "convert": (
         "lists.convert",
         "Write lists in another format; a store (NAME.store) opens at once and keeps every column.",
@@ -52,6 +49,7 @@ VERBS = {
     "append": ("lists.append", "Add named features from numbers that other programs wrote."),
     "split": ("lists.split", "Draw parts or folds of the lists; every list is whole in one part."),
     "fuse": ("fuse.fuse", "Fuse the runs of several systems into one, and judge it."),
+    "ensemble": ("ensemble.ensemble", "Sum standardised scores of saved models into one model."),
     "label": ("lists.label", "Make labels of candidates from references, gold trees or native structures."),
     "similarity": (
         "similarity.similarity",

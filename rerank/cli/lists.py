@@ -59,7 +59,7 @@ class Pairs(Output, Verb):
 
 @verb(Pairs)
 def pairs(given: Pairs) -> None:
-    """Count the pairs that pair relations give, with the labels as they are and quantised.
+    """Count the pairs of pair relations, with labels as they are and quantised.
 
     \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%

@@ -85,6 +85,7 @@ VERBS = {
     "calibrate": "model {data} --folds 2",
     "budget": "{data} a.scores --first-best input --metric label@1 --folds 2",
     "fuse": "a.run more.run --out fused.run",
+    "ensemble": "model second.model --data {data} --out m",
     "validate": "{data}",
     "pairs": "{data}",
     "convert": "{data} --out out.store",
@@ -120,6 +121,7 @@ VALUES = {
     "--figure": "map.svg",
     "--label": "sBLEU",
     "fuse --metric": "AP",
+    "ensemble --weights": "2,1",
     "fuse --set": "k=10",
     "--method": "isr",
     "--train": "qrels",
@@ -191,6 +193,7 @@ ALSO = {
     "budget --new": "--per-list order.tsv",
     "calibrate --ties": "--metric label@1",
     "calibrate --no-relevant": "--metric label@1",
+    "ensemble --metric": "--weights mert",
     "fuse --folds": "--qrels qrels --method wsum",
     "fuse --metric": "--qrels qrels",
     "fuse --train": "--method wsum",
@@ -242,7 +245,8 @@ def files(tmp_path, monkeypatch, rerank):
         (tmp_path / name).write_text(text)
     (tmp_path / "w.tsv").write_text("1\t0.5\n")
     (tmp_path / "a.ini").write_text("[weight]\nlm= 1\n")
-    rerank("weights", "import", "w.tsv", "--out", "model")
+    for name in ("model", "second.model"):
+        rerank("weights", "import", "w.tsv", "--out", name)
     LEARNERS.names()
     monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
     lists = CandidateLists.from_arrays([[1.0], [2.0]], [0, 1])

@@ -2,7 +2,7 @@
 
 The scores of a member are divided by their deviation within lists, measured on out-of-fold scores of
 the training lists, so that a model that fits its training lists too well gets no larger share. The weights
-are equal, or learnt by a linear learner from these scores.
+are equal, or learnt by a linear learner from these scores. ``combine`` does the same with existing models.
 
 References
 ----------
@@ -21,9 +21,11 @@ from rerank.core.settings import setting
 from rerank.core.types import AnyArray, Floats
 from rerank.data.columns.offsets import places_of
 from rerank.data.folds import Fold
+from rerank.data.judge import PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import ArrayForm
+from rerank.data.reading import Missing
 from rerank.extensions.decision.gain import deviation
 from rerank.extensions.decision.held_out import fitted, held_out_scores
 from rerank.learners.base import LEARNERS, FitInputs, Learner
@@ -45,22 +47,33 @@ class EnsembleModel(Model):
     Parameters
     ----------
     members : list of Model
-        Of the same columns.
+        Their features together are those of the ensemble. A member that has steps of its own, such as a
+        scaling, applies them.
     weights : float64 (n_members)
+
+    Raises
+    ------
+    DataError
+        If a member does not score the items of lists, or members differ in how they treat missing values.
     """
 
     kind = "ensemble"
 
     def __init__(self, members: list[Model], weights: Floats) -> None:
-        super().__init__(members[0].feature_names)
+        names = [one.input_names for one in members]
+        self.joined = any(own != names[0] for own in names)  # whether members have features of their own
+        super().__init__(
+            list(dict.fromkeys(name for own in names for name in own)) if self.joined else names[0]
+        )
         if len(weights) != len(members) or not np.isfinite(weights).all():
             raise DataError(f"{len(weights)} weights of {len(members)} members, expected finite ones")
         for one in members:
             if one.adapts or isinstance(one, ClassesModel):
                 raise DataError(f"a model of kind {one.kind} in an ensemble")
-            if one.feature_names != self.feature_names:
-                raise DataError("members with different features")
+            if one.missing_policy != members[0].missing_policy:
+                raise DataError("members with different policies for missing values")
         self.members_, self.weights_ = members, weights
+        self.absent = members[0].fill if all(np.isnan(one.fill) for one in members) else 0.0
         self.listwise = any(one.listwise for one in members)  # type: ignore[misc]  # of the members
 
     @property
@@ -71,17 +84,29 @@ class EnsembleModel(Model):
         total = np.zeros(lists.n_items)
         with np.errstate(over="ignore", invalid="ignore"):  # score() reports what is not finite
             for one, weight in zip(self.members_, self.weights_, strict=True):
-                total += weight * one.score_prepared(lists)
+                total += weight * one.score_prepared(self._ready(one, lists))
         return total
 
+    def _ready(self, one: Model, lists: CandidateLists) -> CandidateLists:
+        """The lists with the columns of a member, through its own steps."""
+        own = lists.with_columns(one.input_names) if self.joined else lists
+        return one.chain.apply(own, warn=True)
+
+    @property
+    def missing_policy(self) -> Missing | None:
+        return self.members_[0].missing_policy if self.imputation is None else super().missing_policy
+
     def multiply_weight(self, column: int, factor: float) -> None:
+        if self.joined or any(one.chain.fitted for one in self.members_):
+            super().multiply_weight(column, factor)  # which refuses it
         for one in self.members_:
             one.multiply_weight(column, factor)
 
     def _cause(self, lists: CandidateLists, item: int) -> str:
         for one in self.members_:
-            if not np.isfinite(one.score_prepared(lists)[item]):
-                return f"{one.training.learner}: {one._cause(lists, item)}"
+            own = self._ready(one, lists)
+            if not np.isfinite(one.score_prepared(own)[item]):
+                return f"{one.training.learner}: {one._cause(own, item)}"
         return "the sum of the members' scores is too large"
 
     def arrays(self) -> Arrays:
@@ -128,11 +153,18 @@ class EnsembleModel(Model):
         parts = ", ".join(f"{weight:.4g} {name}" for name, weight in shown)
         return [*super().training_lines(), f"ensemble: {parts}"]
 
+    def n_weighted(self) -> int:
+        return len({name for one in self.members_ for name, _ in one.explain()} & set(self.feature_names))
+
     def explain(self) -> list[tuple[str, float]]:
         rows = [one.explain() for one in self.members_]
+        names = [
+            name if one.scaling is None else f"{name}, {one.scaling_name}"
+            for name, one in zip(self._labels(), self.members_, strict=True)
+        ]
         return [
             (f"{name}: {feature}", value)
-            for name, own in zip(self._labels(), rows, strict=True)
+            for name, own in zip(names, rows, strict=True)
             for feature, value in own
         ]
 
@@ -254,17 +286,42 @@ class Ensemble(Learner):
         return self._learnt(lists, inputs), held_out
 
     def _learnt(self, lists: CandidateLists, inputs: FitInputs) -> Floats:
-        """Weights learnt from standardised scores, of which the absolute values sum to 1."""
         learner = LEARNERS.get(self.weights)()
         judge = None
         if learner.wants_judge and inputs.judge is not None:
             judge = parse(inputs.judge.name).prepare(lists)
-        model = learner.fit(lists, judge=judge)
-        if not isinstance(model, LinearModel):
-            raise ConfigError(
-                f"weights: learner {learner.name} gives a model of kind {model.kind}, not a linear one"
-            )
-        size = float(np.abs(model.weights).sum())
-        if size == 0:
-            raise FitError(f"{lists.source}: learner {learner.name} gives every member the weight 0")
-        return model.weights / size
+        return learnt_weights(learner, lists, judge)
+
+
+def learnt_weights(learner: Learner, lists: CandidateLists, judge: PreparedMetric | None) -> Floats:
+    """Return the weights of members that a linear learner learns from their standardised scores.
+
+    Parameters
+    ----------
+    learner : Learner
+    lists : CandidateLists
+        Labelled, with the scores of the members as their features.
+    judge : PreparedMetric, optional
+        Of these lists, if the learner optimises a metric.
+
+    Returns
+    -------
+    float64 (n_members)
+        Their absolute values sum to 1.
+
+    Raises
+    ------
+    ConfigError
+        If the model is not linear.
+    FitError
+        If every weight is 0, or as the learner.
+    """
+    model = learner.fit(lists, judge=judge)
+    if not isinstance(model, LinearModel):
+        raise ConfigError(
+            f"weights: learner {learner.name} gives a model of kind {model.kind}, not a linear one"
+        )
+    size = float(np.abs(model.weights).sum())
+    if size == 0:
+        raise FitError(f"{lists.source}: learner {learner.name} gives every member the weight 0")
+    return model.weights / size

@@ -49,6 +49,11 @@ def pytest_sessionstart() -> None:
     for name in UNSET:
         os.environ.pop(name, None)
     os.environ["TERM"] = "dumb"
+    from rerank.core.errors import Spelling
+
+    Spelling.shell = (
+        True  # messages are tested as the shell shows them; tests/core/test_errors.py has Python's
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

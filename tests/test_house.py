@@ -28,8 +28,8 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2194),
-    "core": (32, 3683),
+    "cli": (20, 2196),
+    "core": (32, 3705),
     "data": (36, 5218),
     "evaluation": (16, 2940),
     "experiments": (10, 1672),
@@ -43,8 +43,8 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1885),
     "training": (18, 2161),
 }
-LINES, CODE, FILES, SMALL = 77378, 50332, 349, 44
-PRIVATE_ONCE, NAMES_TWICE = 432, 115
+LINES, CODE, FILES, SMALL = 77418, 50356, 349, 44
+PRIVATE_ONCE, NAMES_TWICE = 432, 116
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),

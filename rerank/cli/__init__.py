@@ -18,6 +18,9 @@ def main() -> NoReturn:
     gc.set_threshold(10_000)  # after every 700 objects what was just imported would be looked through
     # Products are small here: threads of BLAS cost more than they gain, and change the last bits.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from rerank.core.errors import Spelling
+
+    Spelling.shell = True
     try:
         from rerank.cli.app import command
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from keyword import iskeyword
 
 LONGEST_LINE = 300
 LONGEST_QUOTE = 60
@@ -61,11 +62,43 @@ def cut(text: str, room: int) -> str:
     return f"{text[: room - tail - 3].rstrip(chr(92))}...{text[-tail:]}"
 
 
+# A command stays as it is; an option may have a value: a metric, a placeholder or one of these words.
+_OPTION = re.compile(
+    r"'rerank [^']*'|(?<![\w-])--(?:set )?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>\w*[A-Z]\w*|error|nan|zero"
+    r"|mean|list-mean|list-min|indicator|zscore|sparse|dense|skip|negative|none)(?![\w-]))?"
+)
+
+
+class Spelling:
+    """Whether messages name options as the shell does, ``--missing mean``, or Python, ``missing='mean'``."""
+
+    shell = False
+
+
+def spelled(message: str) -> str:
+    """Return a message with its options as who reads it gives them."""
+    return message if Spelling.shell or "--" not in message else _OPTION.sub(_argument, message)
+
+
+def _argument(found: re.Match[str]) -> str:
+    """An option as an argument of Python."""
+    name, value = found["name"], found["value"]
+    if name is None:
+        return found[0]
+    name = name.replace("-", "_") + "_" * iskeyword(name)
+    if value is None:
+        return name
+    return f"{name}={value}" if value.isupper() else f"{name}={value!r}"
+
+
 class RerankError(Exception):
     """Base class of every error that this package raises on purpose; its message is one line."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
+
+    def __str__(self) -> str:
+        return spelled(super().__str__())
 
 
 class FormatError(RerankError):
@@ -113,6 +146,9 @@ class DataNote(UserWarning):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
+
+    def __str__(self) -> str:
+        return spelled(super().__str__())
 
 
 class Interrupted(KeyboardInterrupt):

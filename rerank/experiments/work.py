@@ -162,7 +162,7 @@ def do(work: Work) -> Ended:
             _judge_again(work, record)
             return Ended("judged")
     except RerankError as error:
-        return Ended("failed", _renamed([str(error)], work.names)[0], traceback.format_exc())
+        return Ended("failed", _renamed([error.args[0]], work.names)[0], traceback.format_exc())
     except OSError as error:
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else work.folder
         return Ended("failed", str(os_error(name, error)), traceback.format_exc())

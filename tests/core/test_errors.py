@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
+from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError, Spelling
 
 
 def test_a_format_error_is_one_line_with_its_place():
@@ -64,3 +64,37 @@ def test_a_message_has_at_most_300_characters_and_stays_as_it_is(text):
     assert message.startswith("/folder/")
     assert message.endswith("expected a file")
     assert str(RerankError(message)) == message
+
+
+@pytest.mark.parametrize(
+    ("shell", "python"),
+    [
+        (
+            "accepts none: --missing mean, list-mean or zero fills",
+            "accepts none: missing='mean', list-mean or zero fills",
+        ),
+        ("--missing accepts empty cells", "missing accepts empty cells"),
+        ("no column 'a' (--id-column)", "no column 'a' (id_column)"),
+        ("give them with --refs FILE", "give them with refs=FILE"),
+        ("needs labels (--label sBLEU)", "needs labels (label='sBLEU')"),
+        ("begins with --init base", "begins with init base"),
+        ("--set restarts: at least 1", "restarts: at least 1"),
+        ("write it as --as json", "write it as as_ json"),
+        ("try 'rerank eval --metric AP' first", "try 'rerank eval --metric AP' first"),
+        ("x--y is --no option-- at all", "x--y is no option-- at all"),
+        ("a -- b", "a -- b"),
+    ],
+)
+def test_errors_and_notes_name_options_as_their_readers_give_them(monkeypatch, shell, python):
+    assert str(DataError(shell)) == shell
+    monkeypatch.setattr(Spelling, "shell", False)
+    assert str(DataError(shell)) == python
+    assert str(FormatError("a", 1, "b", shell)) == f"a:1: found b, expected {python}"
+    assert DataError(shell).args == (shell,)
+    assert str(DataNote(shell)) == python
+
+
+def test_the_command_line_spells_options(tmp_path, monkeypatch, rerank):
+    monkeypatch.setattr(Spelling, "shell", False)
+    (tmp_path / "a.csv").write_text("qid,label,x\na,1,\na,0,2\n")
+    assert "(--missing accepts empty cells)" in rerank("validate", tmp_path / "a.csv", code=2).err

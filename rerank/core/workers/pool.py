@@ -156,7 +156,8 @@ def _listen() -> None:
         if _receive.notes is None:
             others(message, category, file, line, *rest)
         else:
-            _receive.notes.append((str(message), category, file, line))
+            text = message if isinstance(message, str) else message.args[0]
+            _receive.notes.append((text, category, file, line))
 
     _listening.append(show)
     warnings.showwarning = show  # type: ignore[assignment]  # file and line, by their short names

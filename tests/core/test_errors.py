@@ -97,4 +97,7 @@ def test_errors_and_notes_name_options_as_their_readers_give_them(monkeypatch, s
 def test_the_command_line_spells_options(tmp_path, monkeypatch, rerank):
     monkeypatch.setattr(Spelling, "shell", False)
     (tmp_path / "a.csv").write_text("qid,label,x\na,1,\na,0,2\n")
-    assert "(--missing accepts empty cells)" in rerank("validate", tmp_path / "a.csv", code=2).err
+    made = rerank(
+        "train", "--data", tmp_path / "a.csv", "--learner", "ridge", "--out", tmp_path / "m", code=2
+    )
+    assert "(--missing zero or nan, in training also mean" in made.err

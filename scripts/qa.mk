@@ -16,7 +16,7 @@ LAB := $(OUT)/lab$(MOST)-seed$(SEED)
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all trecqa lab
+.PHONY: all trecqa lab typed
 
 all: trecqa lab
 
@@ -27,6 +27,12 @@ trecqa: $(STORES)/trecqa-train.store $(STORES)/trecqa-dev.store $(STORES)/trecqa
 lab: $(STORES)/lab$(MOST).store
 	SEED=$(SEED) MOST=$(MOST) QA=$(STORES) $(BIN)/rerank run configs/qa-lab.yaml --out $(LAB) --jobs $(JOBS)
 	$(BIN)/rerank report $(LAB) --html $(LAB).html
+
+typed: $(STORES)/trecqa-train.typed.store $(STORES)/trecqa-dev.typed.store $(STORES)/trecqa-test.typed.store $(STORES)/lab$(MOST).typed.store
+	QA=$(STORES) $(BIN)/rerank run configs/qa-trecqa-typed.yaml --out $(OUT)/trecqa-typed --jobs $(JOBS)
+	SEED=$(SEED) MOST=$(MOST) QA=$(STORES) $(BIN)/rerank run configs/qa-lab-typed.yaml --out $(LAB)-typed --jobs $(JOBS)
+	$(BIN)/rerank report $(OUT)/trecqa-typed
+	$(BIN)/rerank report $(LAB)-typed
 
 $(STORES):
 	mkdir -p $@
@@ -41,8 +47,26 @@ $(STORES)/trecqa-%.store: $(STORES)/trecqa-%.jsonl
 	$(BIN)/rerank features qa $< --tagged _ --stemmer porter --trees both --overlap --out $(basename $<).linked.jsonl
 	$(BIN)/rerank features qa $(basename $<).linked.jsonl --tagged _ --stemmer porter --trees both --no-rel --suffix _plain --out $@
 
+# The same with links of the focus: plain (names end in _focus) and typed (_typed), by the types of the data.
+$(STORES)/trecqa-%.typed.jsonl: $(DATA)/trecqa/%.jsonl.gz scripts/qa/trecqa.py | $(STORES)
+	$(BIN)/python scripts/qa/trecqa.py --entities $(if $(filter test,$*),--mixed) $< $@
+
+TYPED := --tagged _ --entities '\#' --stemmer porter --trees both
+$(STORES)/trecqa-%.typed.store: $(STORES)/trecqa-%.typed.jsonl
+	$(BIN)/rerank features qa $< $(TYPED) --focus plain --overlap --suffix _focus --out $(basename $<)-1.jsonl
+	$(BIN)/rerank features qa $(basename $<)-1.jsonl $(TYPED) --focus typed --suffix _typed --out $(basename $<)-2.jsonl
+	$(BIN)/rerank features qa $(basename $<)-2.jsonl $(TYPED) --out $@
+
 # The engine's first passages of each question; 15 in the lecture's lab.
 $(STORES)/lab$(MOST).store: $(DATA)/trec-qa-lab/candidates.jsonl.gz | $(STORES)
 	$(BIN)/rerank features qa $< --first-best input --most $(MOST) --tagger hanta --trees both --overlap \
 	    --out $(STORES)/lab$(MOST).linked.jsonl
 	$(BIN)/rerank features qa $(STORES)/lab$(MOST).linked.jsonl --tagger hanta --trees both --no-rel --suffix _plain --out $@
+
+# Types by rules.
+LINKED := $(STORES)/lab$(MOST)-
+$(STORES)/lab$(MOST).typed.store: $(DATA)/trec-qa-lab/candidates.jsonl.gz | $(STORES)
+	$(BIN)/rerank features qa $< --first-best input --most $(MOST) --tagger hanta --trees both --focus plain --overlap \
+	    --suffix _focus --out $(LINKED)1.jsonl
+	$(BIN)/rerank features qa $(LINKED)1.jsonl --tagger hanta --trees both --focus typed --suffix _typed --out $(LINKED)2.jsonl
+	$(BIN)/rerank features qa $(LINKED)2.jsonl --tagger hanta --trees both --out $@

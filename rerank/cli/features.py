@@ -7,7 +7,7 @@ from typing import ClassVar
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
 from rerank.core.settings import setting
 from rerank.core.text import count
-from rerank.extensions.questions.features import QASettings
+from rerank.extensions.questions.settings import QASettings
 
 
 class Consensus(Writes, Workers, Verb):

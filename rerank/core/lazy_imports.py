@@ -22,8 +22,7 @@ class LazyPackage(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         module, original = self._homes[name]
         home = importlib.import_module(module)
-        value = getattr(home, original) if original else home
-        self.__dict__[name] = value
+        value = self.__dict__[name] = getattr(home, original) if original else home
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -150,8 +150,7 @@ class Report(Display):
             table = rank_table(metric, ranks)
             blocks.append([table.title, *table_drawings(table, WIDTH)[0], *table.notes])
         blocks.append([f"note: {text}" for text in self.notes])
-        found = [part for block in blocks if block for part in (*block, "")]
-        return found[:-1]
+        return [part for block in blocks if block for part in (*block, "")][:-1]
 
     def lines(self) -> list[str]:
         """Return the report as the command line prints it."""

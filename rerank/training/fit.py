@@ -71,7 +71,7 @@ def _record(model: Model, data: TrainingData, pipeline: Pipeline) -> None:
     for step in pipeline.steps:
         step.record(training, data, learner)
     bare, weights = data.side.unlabelled, data.side.list_weights
-    if bare is not None:
+    if bare is not None and (learner.needs_unlabelled or model.adapts):  # otherwise it ranks any lists
         training.unlabelled = UnlabelledRecord(
             fingerprint=bare.fingerprint(),
             sketch=sketch(bare, poor=True),

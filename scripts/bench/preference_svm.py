@@ -34,7 +34,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.extensions.questions.features import QASettings, qa_features
+from rerank.extensions.questions.features import qa_features
+from rerank.extensions.questions.settings import QASettings
 from rerank.formats import FORMATS, load
 from rerank.learners.preference import PreferenceSVM
 from rerank.models.preference import PreferenceModel

@@ -2,10 +2,10 @@
 """Convert TREC QA (Wang et al. 2007, as JSON with tokens and Penn tags) to lists of tagged passages.
 
 A line of the input is a question "q" and its candidates "c", each with "tok" and "pos"; candidates have a
-"label". Tokens become word_TAG. There is no first stage, and the input lists relevant candidates first, so
-that tied scores would be ordered by relevance. Candidates are therefore in the order of a hash of their text,
-which is also their id: "first-best" is a random order. Published values are of the questions that have right
-and wrong candidates (--mixed).
+"label". Tokens become word_TAG, with --entities word_TAG#TYPE. There is no first stage, and the input lists
+relevant candidates first, so that tied scores would be ordered by relevance. Candidates are therefore in the
+order of a hash of their text, which is also their id: "first-best" is a random order. Published values are of
+the questions that have right and wrong candidates (--mixed).
 
     python scripts/qa/trecqa.py /data/trecqa/train.jsonl.gz train.jsonl
     rerank features qa train.jsonl --tagged _ --overlap --out train.store
@@ -23,25 +23,27 @@ from typing import Any
 Entry = dict[str, Any]
 
 
-def tagged(text: Entry) -> str:
-    """Return tokens with their tags."""
-    return " ".join(f"{word}_{tag}" for word, tag in zip(text["tok"], text["pos"], strict=True))
+def tagged(text: Entry, entities: bool = False) -> str:
+    """Return tokens with their tags and, if they are wanted, the types of their entities."""
+    words = [f"{word}_{tag}" for word, tag in zip(text["tok"], text["pos"], strict=True)]
+    if entities:
+        words = [f"{word}#{kind}" for word, kind in zip(words, text["ner"], strict=True)]
+    return " ".join(words)
 
 
-def candidate(found: Entry) -> Entry:
+def candidate(found: Entry, entities: bool) -> Entry:
     """Return a candidate with the hash of its text as its id."""
-    text = tagged(found)
     return {
-        "id": hashlib.blake2b(text.encode(), digest_size=8).hexdigest(),
-        "text": text,
+        "id": hashlib.blake2b(tagged(found).encode(), digest_size=8).hexdigest(),
+        "text": tagged(found, entities),
         "label": found["label"],
     }
 
 
-def entry_of(line: Entry) -> Entry:
+def entry_of(line: Entry, entities: bool) -> Entry:
     """Return the list of a question."""
-    candidates = sorted(map(candidate, line["c"]), key=lambda one: one["id"])
-    return {"id": line["qid"], "question": tagged(line["q"]), "candidates": candidates}
+    candidates = sorted((candidate(one, entities) for one in line["c"]), key=lambda one: one["id"])
+    return {"id": line["qid"], "question": tagged(line["q"], entities), "candidates": candidates}
 
 
 def main() -> None:
@@ -50,10 +52,11 @@ def main() -> None:
     parser.add_argument("input", type=Path, help="JSON Lines, plain or .gz")
     parser.add_argument("output", type=Path, help="JSON Lines to write")
     parser.add_argument("--mixed", action="store_true", help="only questions with right and wrong passages")
+    parser.add_argument("--entities", action="store_true", help="tokens with the types of their entities")
     given = parser.parse_args()
     opened = gzip.open if given.input.suffix == ".gz" else open
     with opened(given.input, "rt", encoding="utf-8") as lines:
-        entries = [entry_of(json.loads(line)) for line in lines]
+        entries = [entry_of(json.loads(line), given.entities) for line in lines]
     if given.mixed:
         entries = [entry for entry in entries if len({one["label"] for one in entry["candidates"]}) > 1]
     text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)

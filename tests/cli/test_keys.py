@@ -199,7 +199,8 @@ LEARN_NOTHING = [name for name in LEARNERS.names() if not LEARNERS.get(name)().u
 def test_learners_that_report_no_metric():
     fusions = {name for name in LEARNERS.names() if issubclass(LEARNERS.get(name), Fusion)}
     assert set(LEARN_NOTHING) - fusions == {
-        *("ensemble", "fg", "fg-iw", "iw", "pm", "pm-ratio", "propagate", "propagate-scores", "random")
+        *("ensemble", "fg", "fg-inductive", "fg-iw", "iw", "pm", "pm-inductive", "pm-ratio", "random"),
+        *("propagate", "propagate-learned", "propagate-scores"),
     }
     assert {"rrf", "combsum", "condorcet", "posfuse"} < fusions & set(LEARN_NOTHING)
 

@@ -52,3 +52,19 @@ def overlaps(question, passages):
             }
         )
     return rows
+
+
+def focus_marks(label, fits, types, question, passage, focus):
+    """Marks of the tokens of a question and of a passage, by comparing every pair of tokens.
+
+    question, passage : lists of (key, whether it is content). fits : types. focus : number of a token.
+    """
+    marks = [
+        ["REL" if one[1] and one in other else "" for one in text]
+        for text, other in ((question, passage), (passage, question))
+    ]
+    for j, (kind, mark) in enumerate(zip(types, list(marks[1]), strict=True)):
+        for i in range(len(question)):
+            if i == focus and kind in fits and mark == "":
+                marks[0][i] = marks[1][j] = label
+    return marks

@@ -267,9 +267,7 @@ def interval_text(ci: tuple[float, float] | None, digits: int) -> str:
 
 def p_text(p: float | None) -> str:
     """Return a p-value in three decimals."""
-    if p is None:
-        return "-"
-    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def signed_text(value: float | None, digits: int) -> str:

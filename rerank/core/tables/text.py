@@ -162,9 +162,7 @@ def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
 
 def drawn(part: Part) -> list[str]:
     """Return a part as plain lines without blanks at their ends; a string is a line."""
-    if isinstance(part, str):
-        return [printable(part).rstrip()]
-    return [line.text.rstrip() for line in part]
+    return [printable(part).rstrip()] if isinstance(part, str) else [line.text.rstrip() for line in part]
 
 
 def show(parts: Sequence[Part], stream: TextIO) -> None:

@@ -84,9 +84,7 @@ def remote() -> bool:
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def each(
@@ -213,9 +211,7 @@ def _outcomes(
         return there.outcomes(function, todo, retrying)
     from rerank.core.workers.processes import completed  # here, so that the command line starts without it
 
-    if shared:
-        return _by_files(function, todo, retrying)
-    return completed(function, todo, _jobs.get(), retrying)
+    return _by_files(function, todo, retrying) if shared else completed(function, todo, _jobs.get(), retrying)
 
 
 def _by_files(

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError, DataNote
-from rerank.core.settings import Settings, setting
 from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
+from rerank.extensions.questions.focus import TYPES, asked, typed
 from rerank.extensions.questions.results import read_results
+from rerank.extensions.questions.settings import QASettings
 from rerank.extensions.questions.text import KINDS, HanTa, Tokens, looks_tagged, split_tags, stemmer, tokenise
 from rerank.extensions.questions.trees import (
     NAMES,
+    REL,
     Analysis,
     Reduce,
     analysed,
@@ -36,8 +38,8 @@ from rerank.formats.sources import Data, check_inputs, checked_format, read_list
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
 _SHOWN = 10  # questions that are looked at for tags that nobody asked to read
-Reduction = Literal["stem", "lemma", "form"]
-_SUFFIX = re.compile(r"[A-Za-z0-9_-]+")
+Marks = tuple[list[str], ...]  # of the tokens of a question, and of a passage
+FOCUS = "overlap_focus"
 
 
 @dataclass
@@ -54,6 +56,10 @@ class QAStatistics:
         Candidates without a link, and lists in which no candidate has one.
     empty_questions, empty_passages : int
         Questions and passages without a token; their trees are missing.
+    asked : Counter of str
+        Questions by the kind of their answer, if the focus is linked.
+    focus_linked : int
+        Candidates with a word that is linked to the focus.
     """
 
     question_words: int = 0
@@ -66,6 +72,10 @@ class QAStatistics:
     empty_passages: int = 0
     tags: int = field(default=0, repr=False)
     known_tags: int = field(default=0, repr=False)
+    types: int = field(default=0, repr=False)
+    known_types: int = field(default=0, repr=False)
+    asked: Counter[str] = field(default_factory=Counter)
+    focus_linked: int = 0
 
     def lines(self, settings: QASettings) -> Iterator[str]:
         """Yield the counts in words."""
@@ -80,6 +90,10 @@ class QAStatistics:
             yield f"shared: {', '.join(shares)}"
             without = f"{count(self.unlinked_items, 'passage')}, {count(self.unlinked_lists, 'list')}"
             yield f"without a shared content word: {without}"
+        if settings.focus is not None:
+            kinds = ", ".join(f"{n} {kind}" for kind, n in self.asked.most_common())
+            yield f"questions by what they ask for: {kinds}"
+            yield f"with a word that fits the focus: {count(self.focus_linked, 'passage')}"
         if self.empty_questions or self.empty_passages:
             found = f"{count(self.empty_questions, 'question')}, {count(self.empty_passages, 'passage')}"
             yield f"without a token, so that trees are missing: {found}"
@@ -114,7 +128,7 @@ def qa_features(
     ----------
     data : a file of lists with questions (prompts) and passages (texts), or CandidateLists; with
         ``questions`` a file of results, see ``rerank.extensions.questions.results``.
-    settings : of ``rerank.extensions.questions.features.QASettings``, such as ``{"trees": "box"}``.
+    settings : of ``rerank.extensions.questions.settings.QASettings``, such as ``{"trees": "box"}``.
     out : file that the lists are written to, "-" = standard output; None = none.
     to : name of its format; None = by its suffix.
     questions, passages : files of texts, ``id<TAB>text`` on each line.
@@ -177,19 +191,31 @@ def _linked(lists: CandidateLists, settings: QASettings) -> QALists:
     values: list[list[float]] = []
     for i in progress.over(range(lists.n_lists), "linking questions and passages", lists.n_lists, "list"):
         question, passages = analyse.texts_of(lists, i)
-        if settings.overlap:
-            values += overlaps(question, passages)
+        rows = overlaps(question, passages) if settings.overlap else [[] for _ in passages]
         statistics.empty_questions += not question.leaves
+        asks = asked(question.tokens) if settings.focus is not None else None
+        if asks is not None:
+            statistics.asked[asks.kind] += 1
         anything = False
-        for passage in passages:
-            marks = links(question, passage)
-            _count(statistics, question, passage, marks)
-            anything |= any(marks[0])
+        for passage, row in zip(passages, rows, strict=True):
+            linked = links(question, passage)
+            _count(statistics, question, passage, linked)
+            anything |= any(linked[0])
+            marks = tuple([REL if one else "" for one in text] for text in linked)
+            if asks is not None:
+                types = typed(passage.tokens)
+                found = asks.mark(marks[0], marks[1], types, settings.focus == "typed")
+                row.append(float(found))
+                statistics.focus_linked += found > 0
+                statistics.types += sum(kind != "" for kind in types)
+                statistics.known_types += sum(kind in TYPES for kind in types)
             trees.add(question, passage, marks)
+        values += rows
         statistics.unlinked_lists += not anything
     _check_tags(lists, statistics, settings)
     if settings.overlap:
-        lists = lists.with_added(dict(zip(NAMES, np.array(values).T, strict=True)))
+        names = NAMES if settings.focus is None else (*NAMES, FOCUS)
+        lists = lists.with_added(dict(zip(names, np.array(values).T, strict=True)))
     forests = trees.forests()
     return QALists(
         dataclasses.replace(lists, structures={**lists.structures, **forests}) if forests else lists,
@@ -233,10 +259,10 @@ class _Trees:
         self._brackets: dict[str, list[str]] = {name: [] for name in settings.names}
         self._suffix = settings.suffix
 
-    def add(self, question: Analysis, passage: Analysis, marks: tuple[list[bool], list[bool]]) -> None:
+    def add(self, question: Analysis, passage: Analysis, marks: Marks) -> None:
         """Add the trees of a candidate."""
-        for name, text, linked in (("question", question, marks[0]), ("passage", passage, marks[1])):
-            shown = linked if self._marked else [False] * len(linked)
+        for name, text, linked in zip(("question", "passage"), (question, passage), marks, strict=True):
+            shown = linked if self._marked else [""] * len(linked)
             if self._chunks:
                 tags = text.tokens.tags
                 assert tags is not None  # the settings see to it
@@ -289,7 +315,7 @@ class _Analyser:
 
     def _tokens(self, text: str) -> Tokens:
         if self._settings.tagged is not None:
-            return split_tags(text, self._settings.tagged)
+            return split_tags(text, self._settings.tagged, self._settings.entities)
         forms = tokenise(text)
         if self._settings.tagger is None or self._hanta is None:
             return Tokens(forms)
@@ -316,90 +342,14 @@ def _count(
 
 
 def _check_tags(lists: CandidateLists, statistics: QAStatistics, settings: QASettings) -> None:
-    """Warn if tags that were read seem to be of another tag set, which would give trees without phrases."""
+    """Warn if tags or types seem to be of another set: trees would lack phrases, or links of the focus."""
+    if settings.focus and settings.entities and statistics.known_types < _FEW_TAGS * statistics.types:
+        share = f"{100 * statistics.known_types / statistics.types:.0f}%"
+        text = f"only {share} of the words of entities have a type that fits a question (PERSON, GPE, DATE)"
+        warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)
     if settings.needs_tags and settings.tagged and statistics.known_tags < _FEW_TAGS * statistics.tags:
         share = f"{100 * statistics.known_tags / statistics.tags:.0f}%"
         text = (
             f"only {share} of the words have a Penn tag of a phrase; chunk trees expect Penn tags (NN, VBD)"
         )
         warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)
-
-
-class QASettings(Settings):
-    """Settings of the trees and features of questions and passages. A setting without effect is refused."""
-
-    trees: Literal["chunks", "box", "both", "none"] = setting(
-        "chunks", "trees of phrases over tags, which need tags, or (BOX word word ...)"
-    )
-    tagged: str | None = setting(
-        None, "tokens carry Penn tags after the last SEP, such as _ in dogs_NNS", metavar="SEP"
-    )
-    tagger: Literal["hanta"] | None = setting(None, "tagger of plain text, for English (extra rerank[qa])")
-    rel: bool | None = setting(
-        None, "mark linked words and their phrases in the trees [rel]", flags=("--rel/--no-rel",)
-    )
-    match: Reduction | None = setting(
-        None, "what linked words share; stem and lemma need the extra rerank[qa] [stem]"
-    )
-    leaves: Reduction | None = setting(None, "what the leaves of trees are; forms keep their capitals [stem]")
-    stemmer: Literal["english", "porter"] | None = setting(
-        None, "english is Porter2; the lab's files have porter [english]"
-    )
-    suffix: str = setting(
-        "",
-        "end of the names of the trees, so that several kinds can be made one after another",
-        metavar="TEXT",
-    )
-    overlap: bool = setting(False, "add features of what words a question and a passage share")
-    most: int | None = setting(None, "keep only the first N candidates of each list", metavar="N", ge=1)
-
-    def check_values(self) -> None:
-        for name, used, needed in (
-            ("rel", self.trees != "none", "trees"),
-            ("leaves", self.trees != "none", "trees"),
-            ("match", self.links or self.overlap, "links (rel) or features (overlap)"),
-            ("stemmer", "stem" in self.reductions, "stems"),
-        ):
-            if getattr(self, name) is not None and not used:
-                raise ConfigError(f"{name}: not used without {needed}")
-        if self.suffix and self.trees == "none":
-            raise ConfigError("suffix: not used without trees")
-        if self.suffix and not _SUFFIX.fullmatch(self.suffix):
-            raise ConfigError(f"suffix: found {self.suffix!r}, expected letters, digits, _ and -")
-        if self.trees == "none" and not self.overlap:
-            raise ConfigError("trees: found none, expected trees or features (overlap)")
-        if self.tagged is not None and (not self.tagged or self.tagged != "".join(self.tagged.split())):
-            raise ConfigError(
-                f"tagged: found {self.tagged!r}, expected a separator without blanks, such as _"
-            )
-        if self.tagged is not None and self.tagger is not None:
-            raise ConfigError("tagger: not used if tokens carry tags (tagged)")
-        if self.tagger is not None and not self.needs_tags and "lemma" not in self.reductions:
-            raise ConfigError("tagger: not used without chunk trees or lemmas")
-        if self.needs_tags and self.tagged is None and self.tagger is None:
-            raise ConfigError(
-                "trees: chunk trees need tags: give --tagged SEP if tokens carry them, --tagger hanta"
-                " (pip install 'rerank[qa]'), or --trees box"
-            )
-
-    @property
-    def needs_tags(self) -> bool:
-        """Whether trees have tags."""
-        return self.trees in ("chunks", "both")
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the trees that are made."""
-        kinds = [""] * self.needs_tags + ["_box"] * (self.trees in ("box", "both"))
-        return [f"{text}{kind}{self.suffix}" for text in ("question", "passage") for kind in kinds]
-
-    @property
-    def links(self) -> bool:
-        """Whether trees have marks."""
-        return self.trees != "none" and self.rel is not False
-
-    @property
-    def reductions(self) -> set[str]:
-        """Reductions of words, for leaves or for comparing."""
-        leaves = {self.leaves or "stem"} if self.trees != "none" else set()
-        return leaves | ({self.match or "stem"} if self.links or self.overlap else set())

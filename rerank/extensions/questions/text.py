@@ -30,6 +30,7 @@ _TOKEN = re.compile(
 )
 _CONTRACTION = re.compile(r"(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))", re.IGNORECASE)
 _TAGGED = re.compile(r"\S+_[^\s_a-z]{1,6}")
+_POSITION = re.compile(r"^[BIES]-|-[BI]$")  # of a token within an entity
 _ALPHANUMERIC = re.compile(r"(?!-[LR][RSC]B-$).*[^\W_]", re.DOTALL)
 
 # By kind: determiners and pronouns, question words, auxiliaries, prepositions, conjunctions, particles.
@@ -88,10 +89,12 @@ class Tokens:
 
     forms : their strings.
     tags : their Penn tags, None if they are unknown.
+    types : of the entities that they belong to, "" = none; None if they are unknown.
     """
 
     forms: Sequence[str]
     tags: Sequence[str] | None = None
+    types: Sequence[str] | None = None
 
 
 def tokenise(text: str) -> list[str]:
@@ -107,19 +110,26 @@ def tokenise(text: str) -> list[str]:
     return out
 
 
-def split_tags(text: str, separator: str) -> Tokens:
+def split_tags(text: str, separator: str, entities: str | None = None) -> Tokens:
     """Return the tokens of text in which each carries its tag, such as ``dogs_NNS bark_VBP``.
 
-    The last separator of a token counts. Raises DataError at a token without a tag or without a form.
+    With ``entities``, a separator too, the type of its entity follows: ``Rome_NNP#GPE``, ``#B-GPE`` or
+    ``#GPE-B``; ``#O`` and ``#-`` are none. The last separator of a token counts. Raises DataError at a token
+    that lacks its form, tag or type.
     """
-    forms, tags = [], []
+    forms, tags, types = [], [], []
     for token in text.split():
-        form, found, tag = token.rpartition(separator)
-        if not (form and found and tag):
-            raise DataError(f"found the token {token!r}, expected word{separator}TAG")
+        rest, mark, kind = token, "", ""
+        if entities is not None:
+            rest, mark, kind = token.rpartition(entities)
+        form, found, tag = rest.rpartition(separator)
+        if not (form and found and tag) or (entities is not None and not (mark and kind)):
+            expected = f"word{separator}TAG" + (f"{entities}TYPE" if entities is not None else "")
+            raise DataError(f"found the token {token!r}, expected {expected}")
         forms.append(form)
         tags.append(tag)
-    return Tokens(forms, tags)
+        types.append("" if kind in ("O", "-") else _POSITION.sub("", kind))
+    return Tokens(forms, tags, types if entities is not None else None)
 
 
 def looks_tagged(text: str) -> bool:

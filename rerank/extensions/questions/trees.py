@@ -6,6 +6,8 @@ tag of a linked token, and the phrase that contains it, begin with ``REL-``.
 A BOX tree has the words as children of its root, ``(BOX the (REL dog) bark)``. A linked word has a node REL
 above it, so that trees with different linked words still share the fragment BOX over REL. In the notation of
 SVM-light-TK, ``(BOX (the) (REL (dog)) (bark))``, a bracket with a word alone is this same leaf.
+
+Words that fit the question's focus have another mark, such as REL-FOCUS-HUM, in the place of REL.
 """
 
 from __future__ import annotations
@@ -31,27 +33,31 @@ def symbol(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def box_tree(leaves: Sequence[str], linked: Sequence[bool]) -> str:
-    """Return the BOX tree of some words, "" if there are none."""
+def box_tree(leaves: Sequence[str], marks: Sequence[str]) -> str:
+    """Return the BOX tree of some words with their marks ("" = not linked), "" if there are none."""
     words = (
-        f"({REL} {symbol(leaf)})" if link else symbol(leaf) for leaf, link in zip(leaves, linked, strict=True)
+        f"({mark} {symbol(leaf)})" if mark else symbol(leaf) for leaf, mark in zip(leaves, marks, strict=True)
     )
     return f"(BOX {' '.join(words)})" if leaves else ""
 
 
-def chunk_tree(leaves: Sequence[str], tags: Sequence[str], linked: Sequence[bool]) -> str:
-    """Return the tree of phrases of some words, "" if there are none."""
+def chunk_tree(leaves: Sequence[str], tags: Sequence[str], marks: Sequence[str]) -> str:
+    """Return the tree of phrases of some words with their marks ("" = not linked), "" if there are none.
+
+    A phrase has the longest mark of its words.
+    """
     parts = []
     for kind, first, stop in chunks(tags):
         inner = " ".join(
-            f"({_marked(symbol(tags[i]), linked[i])} {symbol(leaves[i])})" for i in range(first, stop)
+            f"({_marked(symbol(tags[i]), marks[i])} {symbol(leaves[i])})" for i in range(first, stop)
         )
-        parts.append(f"({_marked(kind, any(linked[first:stop]))} {inner})" if kind else inner)
+        mark = max(marks[first:stop], key=len)
+        parts.append(f"({_marked(kind, mark)} {inner})" if kind else inner)
     return f"(S {' '.join(parts)})" if parts else ""
 
 
-def _marked(label: str, linked: bool) -> str:
-    return f"{REL}-{label}" if linked else label
+def _marked(label: str, mark: str) -> str:
+    return f"{mark}-{label}" if mark else label
 
 
 @dataclass(frozen=True)

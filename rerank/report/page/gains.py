@@ -49,8 +49,7 @@ def _differences(view: View, name: str, metric: MetricResults, system: str) -> F
         f"{_list_name(*keys[i])}: {number(value, digits, signed=True)}"
         for i, value in zip(order[shown].tolist(), values[shown].tolist(), strict=True)
     ]
-    tied = len(values) - won - lost
-    counts = f"{count(won, 'list')} better, {tied} equal, {lost} worse"
+    counts = f"{count(won, 'list')} better, {len(values) - won - lost} equal, {lost} worse"
     top, middle, low = (
         number(value, digits, signed=True) for value in np.quantile(values, (1, 0.5, 0)).tolist()
     )

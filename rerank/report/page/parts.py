@@ -139,8 +139,7 @@ def number(value: float | None, digits: int, *, signed: bool = False) -> str:
     """Return a value with so many decimals and a typographic minus, a dash if there is none."""
     if value is None or not math.isfinite(value):
         return "–"
-    text = f"{value:+z.{digits}f}" if signed else f"{value:z.{digits}f}"
-    return text.replace("-", MINUS)
+    return (f"{value:+z.{digits}f}" if signed else f"{value:z.{digits}f}").replace("-", MINUS)
 
 
 def ends(ci: tuple[float, float] | None, digits: int, *, signed: bool = False) -> str:
@@ -166,8 +165,7 @@ class View:
     @cached_property
     def drawn(self) -> list[str]:
         """The systems of figures, in the order of the results: the baseline and the best of the others."""
-        kept = self.ordered[:DRAWN]
-        return [name for name in self.results.runs if name in kept]
+        return [name for name in self.results.runs if name in self.ordered[:DRAWN]]
 
     @cached_property
     def ordered(self) -> list[str]:
@@ -249,5 +247,4 @@ def typed(metric: MetricResults) -> str:
 
 def described(name: str, value: float | None, ci: tuple[float, float] | None, digits: int) -> str:
     """Return a system's value and interval in words."""
-    interval = "" if ci is None else f" ({ends(ci, digits)})"
-    return f"{label(name)} {number(value, digits)}{interval}"
+    return f"{label(name)} {number(value, digits)}" + ("" if ci is None else f" ({ends(ci, digits)})")

@@ -11,7 +11,8 @@ import pytest
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.extensions.questions.features import QASettings, first_items, qa_features
+from rerank.extensions.questions.features import first_items, qa_features
+from rerank.extensions.questions.settings import QASettings
 
 QUESTIONS = ["Who_WP feeds_VBZ the_DT dogs_NNS ?_.", "Where_WRB is_VBZ Rome_NNP ?_."]
 PASSAGES = [
@@ -158,7 +159,7 @@ def test_the_first_candidates() -> None:
         ({"trees": "none", "overlap": True, "leaves": "form"}, "leaves: not used without trees"),
         ({"trees": "box", "rel": False, "match": "form"}, "match: not used without links"),
         ({"trees": "box", "match": "form", "leaves": "form", "stemmer": "porter"}, "stemmer: not used"),
-        ({"trees": "box", "tagger": "hanta"}, "tagger: not used without chunk trees or lemmas"),
+        ({"trees": "box", "tagger": "hanta"}, "tagger: not used without chunk trees, focus or lemmas"),
         ({"tagger": "hanta", "tagged": "_"}, "tagger: not used if tokens carry tags"),
         ({"tagged": ""}, "tagged: found '', expected a separator"),
         ({"tagged": "a b"}, "tagged: found 'a b', expected a separator"),

@@ -31,18 +31,18 @@ def test_phrases_are_runs_of_tags_of_a_kind() -> None:
 
 
 def test_trees_with_marks() -> None:
-    leaves, linked = ["the", "dog", "bark", "."], [False, True, False, False]
-    tree = chunk_tree(leaves, ["DT", "NN", "VBZ", "."], linked)
+    leaves, marks = ["the", "dog", "bark", "."], ["", "REL", "", ""]
+    tree = chunk_tree(leaves, ["DT", "NN", "VBZ", "."], marks)
     assert tree == "(S (REL-NP (DT the) (REL-NN dog)) (VP (VBZ bark)) (. .))"
-    assert box_tree(leaves, linked) == "(BOX the (REL dog) bark .)"
+    assert box_tree(leaves, marks) == "(BOX the (REL dog) bark .)"
     assert box_tree([], []) == chunk_tree([], [], []) == ""
 
 
 def test_brackets_in_words_and_tags_are_escaped() -> None:
     leaves, tags = ["(", ")", "a(b"], ["(", ")", "NN"]
-    tree = chunk_tree(leaves, tags, [False] * 3)
+    tree = chunk_tree(leaves, tags, [""] * 3)
     assert tree == "(S (-LRB- -LRB-) (-RRB- -RRB-) (NP (NN a-LRB-b)))"
-    assert list(Forest.from_strings([tree, box_tree(leaves, [False] * 3)]).to_strings()) == [
+    assert list(Forest.from_strings([tree, box_tree(leaves, [""] * 3)]).to_strings()) == [
         tree,
         "(BOX -LRB- -RRB- a-LRB-b)",
     ]
@@ -77,7 +77,7 @@ def test_the_trees_of_the_lab(shared_data: Path) -> None:
             for passage in texts[1:]:
                 marks = links(texts[0], passage)
                 pair = tuple(
-                    chunk_tree(text.leaves, text.tokens.tags or (), linked)
+                    chunk_tree(text.leaves, text.tokens.tags or (), ["REL" if one else "" for one in linked])
                     for text, linked in zip((texts[0], passage), marks, strict=True)
                 )
                 ours.setdefault(without_marks(pair), set()).add(pair)

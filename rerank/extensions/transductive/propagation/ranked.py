@@ -16,7 +16,7 @@ from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.propagation.harmonic import Harmonic, harmonic, smoothness_parts
 from rerank.extensions.transductive.propagation.settings import PropagationSettings
-from rerank.similarity.base import check_comparable
+from rerank.similarity.base import Kernel, check_comparable
 from rerank.similarity.graph import neighbour_graph
 
 if TYPE_CHECKING:
@@ -96,13 +96,15 @@ class Propagation:
         rankers: Floats,
         settings: PropagationSettings,
         dropped: Ints,
+        kernel: Kernel | None = None,
     ) -> Propagation:
         """Return the rankers of ``lists``, given ``rankers`` (n_labelled, n_features) of some of them.
 
-        The kernel does not read the columns ``dropped``, which rise.
+        The kernel, by default that of the settings, does not read the columns ``dropped``, which rise.
         """
         seen, mutual = seen_by_kernel(lists, dropped), settings.graph == "mutual"
-        graph = neighbour_graph(seen, settings.list_kernel, settings.neighbours, mutual=mutual).matrix
+        kernel = kernel or settings.list_kernel
+        graph = neighbour_graph(seen, kernel, settings.neighbours, mutual=mutual).matrix
         return cls(graph, labelled, harmonic(graph, labelled, rankers))
 
     def smoothness_with(self, ranker: Floats) -> float:
@@ -112,7 +114,11 @@ class Propagation:
 
 
 def ranked_by_graph(
-    nodes: Nodes, lists: CandidateLists, settings: PropagationSettings, dropped: Ints
+    nodes: Nodes,
+    lists: CandidateLists,
+    settings: PropagationSettings,
+    dropped: Ints,
+    kernel: Kernel | None = None,
 ) -> Ranked:
     """Rank lists by the rankers that the trained ones of ``nodes`` give them in the graph of all lists.
 
@@ -125,7 +131,8 @@ def ranked_by_graph(
     13.
     """
     n, labelled = nodes.lists.n_lists, np.append(nodes.trained, np.zeros(lists.n_lists, dtype=bool))
-    found = Propagation.of(merge_sets([nodes.lists, lists]), labelled, nodes.rankers, settings, dropped)
+    both = merge_sets([nodes.lists, lists])
+    found = Propagation.of(both, labelled, nodes.rankers, settings, dropped, kernel)
     solution, graph = found.solution, found.graph
     reached = solution.reached[n:]
     weights = np.where(reached[:, None], solution.values[n:], nodes.mean)

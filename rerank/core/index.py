@@ -57,6 +57,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'fg-iw': ('rerank.extensions.transductive.importance', (), ()),
         'isr': ('rerank.extensions.fusion.learners', (), ()),
         'iw': ('rerank.extensions.transductive.importance', ('importance-weighting',), ()),
+        'kernel-perceptron': ('rerank.learners.kernel_perceptron', (), ()),
         'lambdamart': ('rerank.learners.lambdamart', (), ()),
         'lda': ('rerank.learners.discriminants', (), ()),
         'list-iw': ('rerank.extensions.transductive.importance', ('list-importance-weighting',), ()),
@@ -188,6 +189,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'transductive': ('rerank.extensions.transductive.model', (), ()),
         'trees': ('rerank.models.trees', (), ()),
         'voted': ('rerank.models.linear', (), ()),
+        'voted-preference': ('rerank.models.voted_preference', (), ()),
     },
     "model format": {
         'svmtk': ('rerank.extensions.parsing.svmtk.exchange', (), ()),

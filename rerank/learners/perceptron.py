@@ -73,12 +73,12 @@ class Ballots:
         n, last = snapshot
         votes, counted = self._counted.get(id(lists), (Votes(lists), 0))
         for t in range(counted, n - 1):  # their counts are final
-            votes.add(self.vectors[t], self.survived[t])
+            votes.add(linear_scores(self.vectors[t], lists), self.survived[t])
         self._counted[id(lists)] = votes, max(counted, n - 1)
         if n == 0:
             return votes.scores()
         now = votes.copy()
-        now.add(self.vectors[n - 1], last)
+        now.add(linear_scores(self.vectors[n - 1], lists), last)
         return now.scores()
 
     def state(self) -> State:

@@ -171,12 +171,11 @@ class Votes:
         self.votes = np.zeros(lists.n_items)
         self.mean = np.zeros(lists.n_items)
 
-    def add(self, weights: Floats, survived: float) -> None:
-        """Count the votes of one vector, float64 (n_features)."""
-        scores = self.lists.features.scores(weights)
+    def add(self, scores: Floats, survived: float) -> None:
+        """Count the votes of one vector by its scores, float64 (n_items)."""
         with np.errstate(over="ignore", invalid="ignore"):  # scores() reports what is not finite
             self.mean += survived * scores
-        scores[np.isnan(scores)] = -np.inf
+        scores = np.where(np.isnan(scores), -np.inf, scores)
         begin = self.lists.offsets[:-1]
         top = scores == np.repeat(np.maximum.reduceat(scores, begin), self.sizes)
         first = np.minimum.reduceat(np.where(top, np.arange(len(scores)), len(scores)), begin)
@@ -241,7 +240,7 @@ class VotedModel(Model):
     def score_aligned(self, lists: CandidateLists) -> Floats:
         votes = Votes(lists)
         for weights, survived in zip(self.vectors, self.survived.tolist(), strict=True):
-            votes.add(weights, survived)
+            votes.add(lists.features.scores(weights), survived)
         return votes.scores()
 
     def multiply_weight(self, column: int, factor: float) -> None:

@@ -160,11 +160,13 @@ class Items(Prepared):
     ----------
     n : int
         The number of items.
+    expression, parts
+        The kernel, and the items as each kernel in it compares them.
     """
 
     def __init__(self, expression: Sum, parts: Mapping[Leaf, PreparedPart]) -> None:
-        self._expression, self._parts = expression, dict(parts)
-        self.n = next(iter(self._parts.values())).n
+        self.expression, self.parts = expression, dict(parts)
+        self.n = next(iter(self.parts.values())).n
         self._rest: tuple[int, Items] | None = None
 
     @cached_property
@@ -174,7 +176,7 @@ class Items(Prepared):
 
     def take(self, index: Index) -> Self:
         """Return the items at ``index``, in that order, to be compared with the same sets."""
-        return type(self)(self._expression, {leaf: part.take(index) for leaf, part in self._parts.items()})
+        return type(self)(self.expression, {leaf: part.take(index) for leaf, part in self.parts.items()})
 
     def rows(self, which: Index, other: Items, out: Floats) -> None:
         """Compute the kernel of some items with all items of another set.
@@ -196,15 +198,15 @@ class Items(Prepared):
             If a value exceeds the largest float.
         """
         values = {}
-        for leaf, part in self._parts.items():
-            values[leaf] = out if len(self._parts) == 1 else np.empty_like(out)
-            part.rows(which, other._parts[leaf], values[leaf])
-        _combine(self._expression, values, out)
+        for leaf, part in self.parts.items():
+            values[leaf] = out if len(self.parts) == 1 else np.empty_like(out)
+            part.rows(which, other.parts[leaf], values[leaf])
+        _combine(self.expression, values, out)
 
     def diagonal(self) -> Floats:
         """Return the kernel of each item with itself, float64 (n)."""
         out = np.empty(self.n)
-        _combine(self._expression, {leaf: part.diagonal() for leaf, part in self._parts.items()}, out)
+        _combine(self.expression, {leaf: part.diagonal() for leaf, part in self.parts.items()}, out)
         return out
 
     def fill(self, other: Any, first: int, last: int, out: Floats) -> None:

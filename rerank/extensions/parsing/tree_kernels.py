@@ -36,6 +36,7 @@ from rerank.data.columns.schema import TREE_NAME
 from rerank.data.lists import CandidateLists
 from rerank.similarity.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.tree_sets import Sweeps, TreeSet
+from rerank.similarity.tree_sums import sums_of_trees
 
 TreeName = Literal["st", "sst", "sst-leaves", "ptk", "bow"]
 USES = {
@@ -135,6 +136,16 @@ class TreeFunction(Settings):
                 row /= left[i] * right
                 row[(b.distinct == a.distinct[which[i]]) & (row > 0)] = 1.0
 
+    def sums(self, a: TreeSet, which: Index, coefficients: Floats, b: TreeSet) -> Floats:
+        """Return the sum over the trees ``which`` (n) of ``a`` of coefficients (n) times K, float64 (b.n)."""
+        if self.normalise:
+            coefficients = coefficients / self._norms(a)[which]
+        out, row = np.zeros(b.n), np.empty((1, b.n))
+        for one in sums_of_trees(a, which, coefficients):
+            self._sweeps(one).rows(np.zeros(1, dtype=np.int64), b, row)
+            out += row[0]
+        return out / self._norms(b) if self.normalise else out
+
     def diagonal(self, a: TreeSet) -> Floats:
         """Return K(x, x) of each tree before normalisation, float64 (n), which the set keeps.
 
@@ -206,6 +217,9 @@ class PreparedTrees(PreparedPart):
         self.function.rows(self.trees, mine, other.trees, values)
         for i, row in enumerate(rows):
             np.take(values[row], other.places, out=out[i], mode="clip")
+
+    def sums(self, which: Index, coefficients: Floats, other: Self) -> Floats:
+        return self.function.sums(self.trees, self.places[which], coefficients, other.trees)[other.places]
 
     def diagonal(self) -> Floats:
         values = self.function.diagonal(self.trees)

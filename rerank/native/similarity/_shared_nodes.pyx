@@ -1,13 +1,13 @@
 """Kernels in which only equal nodes count: subtrees, words."""
 
-from rerank.native.similarity._tree_parts cimport Lists, Tree, total_of, tree_of
+from rerank.native.similarity._tree_parts cimport Lists, Tree, total_of, tree_of, weight_of
 
 
 cdef inline void fill(const Tree* x, int first, int last, const double* weights, double* r) noexcept nogil:
     """OUT r[u] = count(u) * weights[u] of the nodes first:last of a tree."""
     cdef int i
     for i in range(first, last):
-        r[x.nodes[i]] = x.counts[i] * weights[x.nodes[i]]
+        r[x.nodes[i]] = weight_of(x, i) * weights[x.nodes[i]]
 
 
 cdef inline void clear(const Tree* x, double* r) noexcept nogil:

@@ -6,6 +6,7 @@ compared: Moschitti, Making tree kernels practical for natural language learning
 
 from rerank.native.similarity._tree_parts cimport (
     Block, Groups, Kernel, NodeTable, Output, Room, Tree, fill_first_row, group, needed, ungroup,
+    weight_of,
 )
 
 
@@ -89,7 +90,7 @@ cdef inline void sweep_words(
         of_symbol[nodes.symbol[x.nodes[i]]] = i
     for v in range(y.n_words):
         i = of_symbol[y.symbol[v]]
-        r[v] = decay * x.counts[i] if i >= 0 else 0.0
+        r[v] = decay * weight_of(x, i) if i >= 0 else 0.0
     for i in range(x.n_inner, x.n):
         of_symbol[nodes.symbol[x.nodes[i]]] = -1
 

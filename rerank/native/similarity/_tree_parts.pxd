@@ -18,6 +18,7 @@ cdef struct NodeTable:  # all distinct nodes; see _interning.pyx
 cdef struct Tree:  # the distinct nodes of one tree: those with children, then words
     const int* nodes
     const int* counts
+    const double* weights  # in place of counts in a sum of trees, else NULL
     int n_inner, n
 
 
@@ -36,7 +37,7 @@ cdef struct Groups:  # of the nodes of one tree
     int* of_key  # the group of a production or symbol, -1 for none
     int* bounds  # the members of group g are members[bounds[g]:bounds[g + 1]]
     int* members  # nodes
-    double* counts  # of members
+    double* counts  # of members, or their weights
     double* totals  # counts of all members of a group
     int* rank  # of a node among the members of its group
     int n
@@ -59,8 +60,10 @@ cdef class Nodes:
 cdef class Lists:
     cdef const long long[::1] starts
     cdef const int[::1] nodes, counts
+    cdef const double[::1] weights
     cdef const int* first_node
     cdef const int* first_count
+    cdef const double* first_weight
 
 
 cdef class Part:
@@ -81,6 +84,7 @@ cdef class Room:
     cdef double[::1] table
     cdef long long[::1] base
     cdef double[::1] r, sums
+    cdef readonly Py_ssize_t largest
     cdef Groups groups
     cdef Output output
 
@@ -98,9 +102,17 @@ cdef inline Tree tree_of(Lists lists, Py_ssize_t t) noexcept nogil:
     cdef long long start = lists.starts[2 * t]
     tree.nodes = lists.first_node + start
     tree.counts = lists.first_count + start
+    tree.weights = NULL
+    if lists.first_weight != NULL:
+        tree.weights = lists.first_weight + start
     tree.n_inner = <int>(lists.starts[2 * t + 1] - start)
     tree.n = <int>(lists.starts[2 * t + 2] - start)
     return tree
+
+
+cdef inline double weight_of(const Tree* x, int i) noexcept nogil:
+    """The weight of node i of a sum of trees, or its count."""
+    return <double>x.counts[i] if x.weights == NULL else x.weights[i]
 
 
 cdef inline double total_of(const Tree* y, int first, int last, const double* r) noexcept nogil:
@@ -138,7 +150,7 @@ cdef inline void group(const Tree* x, int last, const int* key_of, Groups* g) no
             g.n += 1
         g.rank[x.nodes[i]] = g.bounds[k]
         g.bounds[k] += 1
-        g.totals[k] += x.counts[i]
+        g.totals[k] += weight_of(x, i)
         if g.bounds[k] > g.most:
             g.most = g.bounds[k]
     for k in range(g.n):
@@ -148,7 +160,7 @@ cdef inline void group(const Tree* x, int last, const int* key_of, Groups* g) no
     for i in range(last):
         at = g.bounds[g.of_key[key_of[x.nodes[i]]]] + g.rank[x.nodes[i]]
         g.members[at] = x.nodes[i]
-        g.counts[at] = x.counts[i]
+        g.counts[at] = weight_of(x, i)
 
 
 cdef inline void ungroup(const Tree* x, int last, const int* key_of, Groups* g) noexcept nogil:

@@ -25,14 +25,22 @@ cdef class Nodes:
 
 
 cdef class Lists:
-    """The distinct nodes of each tree: those with children at starts[2 * t], words at starts[2 * t + 1]."""
+    """The distinct nodes of each tree: those with children at starts[2 * t], words at starts[2 * t + 1].
 
-    def __init__(self, const long long[::1] starts, const int[::1] nodes, const int[::1] counts):
+    weights, as long as nodes: what they count in sums of trees, which are rows only, in place of counts.
+    """
+
+    def __init__(
+        self, const long long[::1] starts, const int[::1] nodes, const int[::1] counts,
+        const double[::1] weights=None,
+    ):
         self.starts = starts
         self.nodes = nodes
         self.counts = counts
         self.first_node = &nodes[0] if nodes.shape[0] else NULL
         self.first_count = &counts[0] if nodes.shape[0] else NULL
+        self.weights = weights
+        self.first_weight = &weights[0] if weights is not None and nodes.shape[0] else NULL
 
 
 cdef class Part:
@@ -69,6 +77,7 @@ cdef class Room:
         self, Py_ssize_t n_symbols, Py_ssize_t n_productions, Py_ssize_t n_nodes, Py_ssize_t largest
     ):
         cdef Py_ssize_t slots = 4
+        self.largest = largest
         while slots < 2 * largest:
             slots *= 2
         self.of_symbol = np.full(n_symbols + 1, -1, dtype=np.int32)

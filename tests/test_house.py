@@ -63,6 +63,9 @@ NEW_ROOMS = (
         "learners/mrt.py",
         "metrics/signatures.py",
     ),
+    *("cli/doctor.py", "evaluation/plots.py", "learners/mrt.py", "metrics/signatures.py"),
+    *("learners/kernel_perceptron.py", "models/voted_preference.py"),
+    *("similarity/tree_sums.py", "similarity/item_sums.py"),
     "training/cross_validation.py",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.

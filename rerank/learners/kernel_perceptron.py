@@ -110,7 +110,7 @@ class KernelPerceptron(Learner):
         self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
         if self.kernel != "auto":
             ItemKernel.parse(self.kernel)
-        if self.budget is None and "budget_rule" in self.settings_given:
+        if self.budget is None and self.budget_rule != "smallest":
             raise ConfigError(f"budget_rule={self.budget_rule}: not used without a budget")
         if self.budget is not None and self.average == "voted":
             raise ConfigError("average=voted: every version votes, which needs all support items: no budget")
@@ -189,7 +189,9 @@ class _Set:
 class _State:
     """Coefficients of the training items, and the scores of some sets of lists, the first for training."""
 
-    def __init__(self, learner: KernelPerceptron, kernel: ItemKernel, watched: Sequence[CandidateLists]) -> None:
+    def __init__(
+        self, learner: KernelPerceptron, kernel: ItemKernel, watched: Sequence[CandidateLists]
+    ) -> None:
         self.learner, self.kernel, self.source = learner, kernel, watched[0].source
         self.voted = learner.average == "voted"
         prepared = zip(watched, kernel.prepare(*watched), strict=True)
@@ -217,7 +219,7 @@ class _State:
                 self._vote()
             changed = np.flatnonzero(u)
             self._add(rows[changed], u[changed])
-            self.support |= dict.fromkeys(rows[changed].tolist())
+            self.support |= dict.fromkeys(np.sort(rows[changed]).tolist())
             while self.learner.budget is not None and len(self.support) > self.learner.budget:
                 self._remove()
             if self.voted:

@@ -22,6 +22,7 @@ from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.dual import add_columns, support_fact, support_rows
 from rerank.similarity.expression import ItemKernel, Items
+from rerank.similarity.item_sums import item_sums, stands_alone
 from rerank.similarity.tree_sets import TreeSet
 
 _BLOCK = 4_000_000  # values of the kernel that exist at once
@@ -99,6 +100,8 @@ class PreferenceModel(Model):
         if self.feature_names:  # the same columns under the same names: nothing is to be reported again
             lists = lists.with_features(lists.features, self.feature_names)
         support, items = self.kernel.prepare(self.support, lists)
+        if stands_alone(support.expression):
+            return item_sums(support, np.arange(support.n), self.coefficients, items) + self.bias
         return expansion(support, items, self.coefficients) + self.bias
 
     def probabilities(self, lists: CandidateLists, *, strict: bool = False) -> Floats:

@@ -75,7 +75,8 @@ class VotedPreferenceModel(Model):
         support, items = np.unique(rows, return_inverse=True)
         # A change counts in the mean as often as there are visits from its version on.
         left = np.cumsum(survived[::-1])[::-1] / max(float(survived.sum()), 1.0)
-        mean = np.bincount(items, values * np.repeat(left, np.diff(bounds)), len(support))
+        mean = np.zeros(len(support))
+        np.add.at(mean, items, values * np.repeat(left, np.diff(bounds)))
         model = PreferenceModel.of_items(kernel, lists, support, mean)
         return cls(model, bounds, items.astype(np.int64), values, survived)
 

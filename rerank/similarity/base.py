@@ -122,14 +122,6 @@ class PreparedPart(ABC):
         ``other`` was prepared together with this set. A value has the same bits whatever else is computed.
         """
 
-    def sums(self, which: Index, coefficients: Floats, other: Self) -> Floats:
-        """Return the sum over the items ``which`` (n) of coefficients (n) times the kernel, float64 (other.n)."""
-        out, row = np.zeros(other.n), np.empty((1, other.n))
-        for k, factor in enumerate(coefficients):
-            self.rows(which[k : k + 1], other, row)
-            out += factor * row[0]
-        return out
-
     @abstractmethod
     def diagonal(self) -> Floats:
         """Return the kernel of each item and itself, float64 (n)."""

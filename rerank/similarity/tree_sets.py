@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -106,14 +106,15 @@ class Nodes:
         return _tree_parts.Nodes(self.bounds, self.keys, self.symbols, self.productions)
 
     @contextmanager
-    def room(self, largest: int) -> Iterator[_tree_parts.Room]:
-        """Lend a room to compute in, for one thread and trees of so many nodes at most."""
-        room = None
-        with suppress(IndexError):
+    def room(self) -> Iterator[_tree_parts.Room]:
+        """Lend a room to compute in, for one thread."""
+        try:
             room = self.rooms.pop()
-        if room is None or room.largest < largest:
-            sizes = self.n_symbols, self.n_productions, len(self), max(largest, self.largest)
-            memory.require(4 * sum(sizes) + 120 * sizes[-1], "the nodes of two trees")
+        except IndexError:
+            room = None
+        if room is None or room.largest < self.largest:  # sums of trees are larger
+            sizes = self.n_symbols, self.n_productions, len(self), self.largest
+            memory.require(4 * sum(sizes) + 120 * self.largest, "the nodes of two trees")
             room = _tree_parts.Room(*sizes)
         yield room
         if room.size <= LARGE_TABLE:
@@ -196,11 +197,6 @@ class TreeSet:
     def n(self) -> int:
         """The number of trees."""
         return len(self.distinct)
-
-    @property
-    def largest(self) -> int:
-        """The most nodes that a row of this set may have."""
-        return self.all_nodes.largest
 
     @cached_property
     def lists(self) -> _tree_parts.Lists:
@@ -322,7 +318,7 @@ class Sweeps:
             given = self.a.lists, which, b.lists, self.weights, self.words
             _shared_nodes.rows(*given, np.zeros(len(self.nodes)), out)
             return
-        with self.nodes.room(self.a.largest) as room:
+        with self.nodes.room() as room:
             for first, last, part in b.parts:
                 self._part(which, b, first, last, part, room, out)
 
@@ -333,7 +329,7 @@ class Sweeps:
             given = self.a.lists, self.weights, self.words
             _shared_nodes.diagonal(*given, np.zeros(len(self.nodes)), out)
             return out
-        with self.nodes.room(self.a.largest) as room:
+        with self.nodes.room() as room:
             both = self.nodes.native, self.a.lists
             self._all(
                 lambda row: self.kernel.diagonal(*both, row, room, out), self.a.n, self.nodes.largest, room

@@ -12,14 +12,16 @@ subtrees of its support trees).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol, Self
 
 import numpy as np
 
 from rerank.core.types import Floats, Index
 from rerank.native.similarity import _tree_parts
-from rerank.similarity.tree_sets import TreeSet
+from rerank.similarity.base import PreparedPart
+from rerank.similarity.tree_sets import Sweeps, TreeSet
 
 _TREES = 64  # summed at a time: of more, the tables of their nodes no longer fit the caches
 
@@ -42,25 +44,64 @@ class TreeSum(TreeSet):
         some = trees.take(which)
         each = np.repeat(coefficients, np.diff(some.starts[::2]))
         nodes, places = np.unique(some.nodes, return_inverse=True)  # children come before parents
-        weights = np.bincount(places, some.counts * each, len(nodes))
+        weights = np.bincount(places, some.counts * each, len(nodes)).astype(np.float64)  # int if empty
         inner = trees.all_nodes.productions[nodes] >= 0
         order = np.concatenate([np.flatnonzero(inner), np.flatnonzero(~inner)])
         starts = np.array([0, np.count_nonzero(inner), len(nodes)])
         counts, none = np.zeros(len(nodes), dtype=np.int32), np.full(1, -1)
-        return cls(trees.all_nodes, starts, nodes[order], counts, none, trees.n_distinct, {}, weights[order])
-
-    @property
-    def largest(self) -> int:
-        nodes = self.all_nodes
-        links = np.diff(nodes.bounds)[self.nodes] - 1  # of a node to its children
-        return max(len(self.nodes), int(links.sum()) + 1)
+        links = np.diff(trees.all_nodes.bounds)[nodes] - 1  # of a node to its children
+        most = max(len(nodes), int(links.sum()) + 1)
+        every = replace(trees.all_nodes, largest=max(most, trees.all_nodes.largest))
+        return cls(every, starts, nodes[order], counts, none, trees.n_distinct, {}, weights[order])
 
     @cached_property
     def lists(self) -> _tree_parts.Lists:
         return _tree_parts.Lists(self.starts, self.nodes, self.counts, self.weights)
 
 
-def sums_of_trees(trees: TreeSet, which: Index, coefficients: Floats) -> list[TreeSum]:
-    """Return sums of the trees ``which`` (n) times coefficients (n), which are the sum when added up."""
-    bounds = range(0, len(which), _TREES)
-    return [TreeSum.of_trees(trees, which[k : k + _TREES], coefficients[k : k + _TREES]) for k in bounds]
+class SummedTrees(PreparedPart):
+    """The trees of items, which add up.
+
+    Attributes
+    ----------
+    function
+        A kernel of two trees.
+    trees
+        Different trees.
+    places : int64 (n)
+        The tree of each item among them.
+    """
+
+    function: TreeKernel
+    trees: TreeSet
+    places: Index
+
+    def sums(self, which: Index, coefficients: Floats, other: Self) -> Floats:
+        """Return the sum over the items ``which`` (n) of coefficients (n) times the kernel, float64 (other.n).
+
+        It has the same bits whatever other items there are.
+        """
+        kernel, mine, theirs, trees = self.function, self.trees, other.trees, self.places[which]
+        if kernel.normalise:
+            coefficients = coefficients / kernel.norms(mine)[trees]
+        out, row = np.zeros(theirs.n), np.empty((1, theirs.n))
+        for k in range(0, len(trees), _TREES):
+            some = TreeSum.of_trees(mine, trees[k : k + _TREES], coefficients[k : k + _TREES])
+            if len(some.nodes) and theirs.n:
+                kernel.sweeps(some).rows(np.zeros(1, dtype=np.int64), theirs, row)
+                out += row[0]
+        return (out / kernel.norms(theirs) if kernel.normalise else out)[other.places]
+
+
+class TreeKernel(Protocol):
+    """A kernel of two trees; see ``extensions.parsing.tree_kernels.TreeFunction``."""
+
+    normalise: bool
+
+    def norms(self, a: TreeSet) -> Floats:
+        """Return the root of K(x, x) of each tree, infinite where it is 0."""
+        ...
+
+    def sweeps(self, a: TreeSet) -> Sweeps:
+        """Return what computes rows of one set before normalisation."""
+        ...

@@ -36,7 +36,7 @@ from rerank.data.columns.schema import TREE_NAME
 from rerank.data.lists import CandidateLists
 from rerank.similarity.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.tree_sets import Sweeps, TreeSet
-from rerank.similarity.tree_sums import sums_of_trees
+from rerank.similarity.tree_sums import SummedTrees
 
 TreeName = Literal["st", "sst", "sst-leaves", "ptk", "bow"]
 USES = {
@@ -126,25 +126,15 @@ class TreeFunction(Settings):
             )
         if out.size == 0:
             return
-        self._sweeps(a).rows(which, b, out)
+        self.sweeps(a).rows(which, b, out)
         if not np.isfinite(out).all():
             row, column = np.argwhere(~np.isfinite(out))[0].tolist()
             raise _too_large(self.name, (a, int(which[row])), (b, column))
         if self.normalise:
-            left, right = self._norms(a)[which], self._norms(b)
+            left, right = self.norms(a)[which], self.norms(b)
             for i, row in enumerate(out):
                 row /= left[i] * right
                 row[(b.distinct == a.distinct[which[i]]) & (row > 0)] = 1.0
-
-    def sums(self, a: TreeSet, which: Index, coefficients: Floats, b: TreeSet) -> Floats:
-        """Return the sum over the trees ``which`` (n) of ``a`` of coefficients (n) times K, float64 (b.n)."""
-        if self.normalise:
-            coefficients = coefficients / self._norms(a)[which]
-        out, row = np.zeros(b.n), np.empty((1, b.n))
-        for one in sums_of_trees(a, which, coefficients):
-            self._sweeps(one).rows(np.zeros(1, dtype=np.int64), b, row)
-            out += row[0]
-        return out / self._norms(b) if self.normalise else out
 
     def diagonal(self, a: TreeSet) -> Floats:
         """Return K(x, x) of each tree before normalisation, float64 (n), which the set keeps.
@@ -157,18 +147,19 @@ class TreeFunction(Settings):
         key = self.name, self.decay, self.mu, self.max_children
         found = a.diagonals.get(key)
         if found is None:
-            found = self._sweeps(a).diagonal()
+            found = self.sweeps(a).diagonal()
             if not np.isfinite(found).all():
                 raise _too_large(self.name, *2 * [(a, int(np.isfinite(found).argmin()))])
             a.diagonals[key] = found
         return found
 
-    def _norms(self, a: TreeSet) -> Floats:
-        """The roots of K(x, x), infinite where it is 0."""
+    def norms(self, a: TreeSet) -> Floats:
+        """Return the root of K(x, x) of each tree, infinite where it is 0."""
         diagonal = self.diagonal(a)
         return np.where(diagonal > 0, np.sqrt(diagonal), np.inf)
 
-    def _sweeps(self, a: TreeSet) -> Sweeps:
+    def sweeps(self, a: TreeSet) -> Sweeps:
+        """Return what computes rows of one set before normalisation."""
         return Sweeps(a, self.name, self.decay, self.mu, self.max_children)
 
 
@@ -178,7 +169,7 @@ def _too_large(name: str, *pair: tuple[TreeSet, int]) -> DataError:
     return DataError(f"{name}: K of {trees} exceeds the largest number; a smaller decay gives smaller values")
 
 
-class PreparedTrees(PreparedPart):
+class PreparedTrees(SummedTrees):
     """The distinct trees of items, and which of them each item has.
 
     Parameters
@@ -217,9 +208,6 @@ class PreparedTrees(PreparedPart):
         self.function.rows(self.trees, mine, other.trees, values)
         for i, row in enumerate(rows):
             np.take(values[row], other.places, out=out[i], mode="clip")
-
-    def sums(self, which: Index, coefficients: Floats, other: Self) -> Floats:
-        return self.function.sums(self.trees, self.places[which], coefficients, other.trees)[other.places]
 
     def diagonal(self) -> Floats:
         values = self.function.diagonal(self.trees)

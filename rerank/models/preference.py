@@ -11,7 +11,6 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import AnyArray, Bytes, Floats, Index
-from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
@@ -20,13 +19,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.npy import ArrayForm
 from rerank.models.base import MODELS, Arrays, Model
-from rerank.models.dual import add_columns, support_fact, support_rows
-from rerank.similarity.expression import ItemKernel, Items
-from rerank.similarity.item_sums import item_sums, stands_alone
+from rerank.models.dual import support_fact, support_rows
+from rerank.similarity.expression import ItemKernel
+from rerank.similarity.item_sums import item_sums
 from rerank.similarity.tree_sets import TreeSet
 
-_BLOCK = 4_000_000  # values of the kernel that exist at once
-_ROWS = 16  # of it that one task computes
 _LONGEST = 100_000  # characters of an expression
 
 
@@ -100,9 +97,7 @@ class PreferenceModel(Model):
         if self.feature_names:  # the same columns under the same names: nothing is to be reported again
             lists = lists.with_features(lists.features, self.feature_names)
         support, items = self.kernel.prepare(self.support, lists)
-        if stands_alone(support.expression):
-            return item_sums(support, np.arange(support.n), self.coefficients, items) + self.bias
-        return expansion(support, items, self.coefficients) + self.bias
+        return item_sums(support, np.arange(support.n), self.coefficients, items) + self.bias
 
     def probabilities(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
         """Return the probability of each item to be the best one of its list, float64 (n_items).
@@ -199,36 +194,6 @@ class PreferenceModel(Model):
 
 _EMPTY = Forest.from_strings([])
 _NO_ROWS = Sparse(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), 0)
-
-
-def expansion(support: Items, items: Items, coefficients: Floats) -> Floats:
-    """Return sums over support items of their coefficients times the kernel with them, float64 (items.n).
-
-    A sum has the same bits whatever other items there are: it runs over the support items in their order.
-    """
-    out = np.zeros((items.n, 1))
-    step = max(_BLOCK // items.n, 1)
-    for first in range(0, support.n, step):
-        which = np.arange(first, min(first + step, support.n))
-        add_columns(kernel_rows(support, which, items), coefficients[which, None], out)
-    return out[:, 0].copy()
-
-
-def kernel_rows(items: Items, which: Index, others: Items) -> Floats:
-    """Return the kernel of the items ``which`` with all of ``others``, float64 (len(which), others.n).
-
-    Threads share the rows, see ``core.workers.parallel``.
-    """
-    n, m = len(which), others.n
-    memory.require(8 * n * m, f"a kernel of {n:,} x {m:,} items")
-    out = np.empty((n, m))
-
-    def work(first: int) -> None:
-        part = slice(first, first + _ROWS)
-        items.rows(which[part], others, out[part])
-
-    parallel.each(work, [(first,) for first in range(0, n, _ROWS)], threads=True, step=("scoring", "block"))
-    return out
 
 
 def tree_names(kernel: ItemKernel) -> list[str]:

@@ -95,11 +95,6 @@ class Nodes:
             self.weights[decay] = np.power(decay, self.inner(), dtype=np.float64)
         return self.weights[decay]
 
-    @property
-    def most_children(self) -> int:
-        """The children of the widest node."""
-        return int(np.diff(self.bounds).max(initial=1)) - 1
-
     @cached_property
     def native(self) -> _tree_parts.Nodes:
         """The arrays for kernels."""
@@ -308,7 +303,7 @@ class Sweeps:
         elif name == "ptk":
             most = max_children or 0
             self.kernel: _tree_parts.Kernel = _partial_trees.PartialTrees(decay, mu, most)
-            self.sums = max(1, most) * self.nodes.most_children
+            self.sums = max(1, most) * int(np.diff(self.nodes.bounds).max(initial=1) - 1)
         else:
             self.kernel = _subset_trees.SubsetTrees(decay, self.words)
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from rerank.core.types import Floats, Index
 from rerank.native.similarity import _tree_parts
 from rerank.similarity.base import PreparedPart
-from rerank.similarity.tree_sets import Sweeps, TreeSet
+from rerank.similarity.tree_sets import TreeSet
 
 _TREES = 64  # summed at a time: of more, the tables of their nodes no longer fit the caches
 
@@ -64,20 +64,20 @@ class SummedTrees(PreparedPart):
 
     Attributes
     ----------
-    function
-        A kernel of two trees.
+    function : TreeFunction of extensions.parsing.tree_kernels
+        The kernel of two trees: its rows before normalisation, and its norms.
     trees
         Different trees.
     places : int64 (n)
         The tree of each item among them.
     """
 
-    function: TreeKernel
+    function: Any
     trees: TreeSet
     places: Index
 
     def sums(self, which: Index, coefficients: Floats, other: Self) -> Floats:
-        """Return the sum over the items ``which`` (n) of coefficients (n) times the kernel, float64 (other.n).
+        """Return the sum over the items ``which`` (n) of coefficients (n) times the kernel, float64 (m).
 
         It has the same bits whatever other items there are.
         """
@@ -91,17 +91,3 @@ class SummedTrees(PreparedPart):
                 kernel.sweeps(some).rows(np.zeros(1, dtype=np.int64), theirs, row)
                 out += row[0]
         return (out / kernel.norms(theirs) if kernel.normalise else out)[other.places]
-
-
-class TreeKernel(Protocol):
-    """A kernel of two trees; see ``extensions.parsing.tree_kernels.TreeFunction``."""
-
-    normalise: bool
-
-    def norms(self, a: TreeSet) -> Floats:
-        """Return the root of K(x, x) of each tree, infinite where it is 0."""
-        ...
-
-    def sweeps(self, a: TreeSet) -> Sweeps:
-        """Return what computes rows of one set before normalisation."""
-        ...

@@ -14,10 +14,10 @@ from rerank.cli.app import app
 from rerank.core.errors import DataError
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
-from rerank.models import preference
 from rerank.models.base import load_model
 from rerank.models.dual import support_rows
 from rerank.models.preference import PreferenceModel
+from rerank.similarity import item_sums
 from rerank.similarity.expression import ItemKernel
 from rerank.similarity.gram_matrices import item_gram
 
@@ -74,8 +74,8 @@ def test_scores_do_not_depend_on_blocks_and_other_items(monkeypatch):
     lists = some_lists(5, 30)
     scores = model.score(lists)
     np.testing.assert_array_equal(model.score(lists.subset([1])), scores[-3:])
-    monkeypatch.setattr(preference, "_BLOCK", 40)
-    monkeypatch.setattr(preference, "_ROWS", 1)
+    monkeypatch.setattr(item_sums, "_BLOCK", 40)
+    monkeypatch.setattr(item_sums, "_ROWS", 1)
     np.testing.assert_array_equal(model.score(lists), scores)
 
 

@@ -59,15 +59,12 @@ class ArraySpill:
         finally:
             self._calls -= 1
             if not self._calls:
-                self._clear()
-
-    def _clear(self) -> None:
-        self._arguments.clear()
-        self._sent.clear()
-        for path in self._written - self._used:
-            with suppress(OSError):
-                os.unlink(path)
-        self._written &= self._used
+                self._arguments.clear()
+                self._sent.clear()
+                for path in self._written - self._used:
+                    with suppress(OSError):
+                        os.unlink(path)
+                self._written &= self._used
 
     def packed(self, function: Callable[..., Any], task: tuple[Any, ...]) -> bytes:
         """Return a call as bytes, as ``pool.packed`` does; errors are those of pickling and of writing."""

@@ -155,8 +155,7 @@ class TreeFunction(Settings):
 
     def norms(self, a: TreeSet) -> Floats:
         """Return the root of K(x, x) of each tree, infinite where it is 0."""
-        diagonal = self.diagonal(a)
-        return np.where(diagonal > 0, np.sqrt(diagonal), np.inf)
+        return np.sqrt(np.where(self.diagonal(a) > 0, self.diagonal(a), np.inf))
 
     def sweeps(self, a: TreeSet) -> Sweeps:
         """Return what computes rows of one set before normalisation."""

@@ -17,9 +17,9 @@ from rerank.data.overlap import copy_groups
 from rerank.data.pairs import Pairs
 from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.preference.solver import KernelRows, NotDefiniteError, PreferenceDual, Solution
-from rerank.models.preference import expansion, kernel_rows
 from rerank.native.learners import _preference
 from rerank.similarity.expression import Items
+from rerank.similarity.item_sums import expansion, kernel_rows
 
 _PAIR_BYTES = 64  # of a pair in the columns below, and while they are made
 

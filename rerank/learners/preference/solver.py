@@ -32,9 +32,9 @@ import numpy as np
 from rerank.core import memory, progress
 from rerank.core.types import Floats, Index, Ints
 from rerank.learners.deterministic import deterministic_dot
-from rerank.models.preference import kernel_rows
 from rerank.native.learners import _preference
 from rerank.similarity.expression import Items
+from rerank.similarity.item_sums import kernel_rows
 
 
 class KernelRows:

@@ -14,8 +14,8 @@ from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.lists import single
 from rerank.extensions.transductive.space import Points
-from rerank.models.preference import kernel_rows
 from rerank.similarity.expression import ItemKernel
+from rerank.similarity.item_sums import kernel_rows
 
 AUTO, TEXTS, FEATURES = "auto", "texts", "features"
 EXPECTED = "auto, texts, features, or a kernel on items such as ptk(passage) (rerank list kernels)"

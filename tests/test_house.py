@@ -63,7 +63,6 @@ NEW_ROOMS = (
         "learners/mrt.py",
         "metrics/signatures.py",
     ),
-    *("cli/doctor.py", "evaluation/plots.py", "learners/mrt.py", "metrics/signatures.py"),
     *("learners/kernel_perceptron.py", "models/voted_preference.py"),
     *("similarity/tree_sums.py", "similarity/item_sums.py"),
     "training/cross_validation.py",

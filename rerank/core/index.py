@@ -99,6 +99,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'uneven-margin': ('rerank.learners.ordinal', ('paum',), ()),
         'w_bordafuse': ('rerank.extensions.fusion.weights', ('weighted_bordafuse',), ()),
         'w_condorcet': ('rerank.extensions.fusion.weights', ('weighted_condorcet',), ()),
+        'winnow': ('rerank.learners.winnow', (), ()),
         'wmnz': ('rerank.extensions.fusion.weights', ('weighted_mnz',), ()),
         'wrrf': ('rerank.extensions.fusion.weights', ('w_rrf', 'weighted_rrf'), ()),
         'wsum': ('rerank.extensions.fusion.weights', ('weighted_sum',), ()),

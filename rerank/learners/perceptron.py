@@ -131,6 +131,7 @@ class Perceptron(Learner):
     resumable = True
     accepts_initial = True
     accepts_list_weights = True
+    overflow_help: ClassVar[str] = "scale the features (--scaling)"
 
     algorithm: Literal[1, 2] = setting(
         2, "1 updates after each violated pair, 2 after each list; the same thing with rivals=top"
@@ -215,6 +216,11 @@ class Perceptron(Learner):
         return PairRelation(*(getattr(self, name) for name in PairRelation.__struct_fields__))
 
     @property
+    def rate(self) -> float:
+        """The learning rate of multiplicative updates; 0 = additive ones."""
+        return 0.0
+
+    @property
     def plain(self) -> bool:
         """Whether updates are not multiplied by g."""
         return self.rivals == "top" and self.step != "margin" and self.margin != "even"
@@ -226,7 +232,7 @@ class Perceptron(Learner):
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         if self.tau_scale == "norm" and self.tau == 0:  # not sooner: a grid may give tau
-            raise ConfigError("learner perceptron: tau_scale=norm multiplies tau, which is 0: set tau")
+            raise ConfigError(f"learner {self.name}: tau_scale=norm multiplies tau, which is 0: set tau")
         given = lists, inputs.list_weights, self.relation, self.margin_function
         pairs, factors = weighted_pairs(*given, f"a pair under pairs={self.pairs}")
         if not factors.all():
@@ -242,8 +248,8 @@ class Perceptron(Learner):
             updates = violated = 0
             for some in [visits] if ballots is None else visits.reshape(-1, 1):
                 updated, here = state.visit(some)
-                if updated and not np.isfinite(state.w).all():
-                    raise FitError(f"{lists.source}: the weights overflow; scale the features (--scaling)")
+                if updated and not (np.isfinite(state.w).all() and np.isfinite(state.weights.drift).all()):
+                    raise FitError(f"{lists.source}: the weights overflow; {self.overflow_help}")
                 if ballots is not None:
                     ballots.visit(state.w, updated > 0)
                 updates += updated
@@ -289,7 +295,7 @@ class _State:
             self.pairs = _violations.ListPairs(*given, self.tau, even, fast)
         if top:
             self.pairs.only_top(learner.target == "highest", learner.plain)
-        self.weights = Weights(start.copy(), most)
+        self.weights = Weights(start.copy(), most, learner.rate)
         self.ballots = Ballots(start) if learner.average == "voted" else None
         self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
         fixed = self.matrix, self.pairs, self.dimension
@@ -319,6 +325,7 @@ class _State:
         scratch = Difference(self.matrix)
         total = _pair_norms.sum_of_squared_norms(self.matrix, self.pairs, pairs.losses, scratch)
         unit = float(total / pairs.n_pairs) / (pairs.mean_margin if self.learner.plain else 1.0)
+        unit *= 2.0 * self.learner.rate or 1.0  # how far a first step of 1 moves a weight of Winnow
         if not 0 < unit * self.learner.tau < np.inf:
             found = "are all 0" if total == 0 else "or margins are too large; scale the features (--scaling)"
             raise FitError(f"{self.source}: tau_scale=norm: the differences of the pairs {found}")

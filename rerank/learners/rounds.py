@@ -20,13 +20,14 @@ from rerank.native.learners._weights import Weights
 
 def state_of(weights: Weights) -> State:
     """Return the weights and what their mean needs."""
-    return {"values": weights.values.copy(), "drift": weights.drift.copy(), "visits": weights.visits}
+    names = ("values", "drift", "sums")
+    return {name: getattr(weights, name).copy() for name in names} | {"visits": weights.visits}
 
 
 def restore(weights: Weights, state: State) -> None:
     """Go to what ``state_of`` returned; raises ValueError, TypeError or KeyError if it does not fit."""
-    copy_into(weights.values, state["values"])
-    copy_into(weights.drift, state["drift"])
+    for name in ("values", "drift", "sums"):
+        copy_into(getattr(weights, name), state[name])
     weights.visits = state["visits"]
 
 

@@ -80,7 +80,7 @@ def train(lists: CandidateLists, rounds: int, epsilon: float = 0.0025) -> Traine
     stumps = thresholds_of(lists.features, 32)
     differences = index(lists.features.matrix(), stumps.native, examples.pairs)
     times.append(time.process_time())
-    margin: Floats = exact_weight(base, examples.importance) * base
+    margin: Floats = exact_weight(base, np.log(examples.importance)) * base
     loss: Any = ExpLoss(differences, margin, examples.importance, epsilon, 10.0)
     times.append(time.process_time())
     found = run(loss, rounds)

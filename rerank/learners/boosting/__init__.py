@@ -13,6 +13,7 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Margin, MarginName, PairRelation, make_pairs
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.boosting.examples import Examples, class_examples, ranking_examples, thresholds_of
 from rerank.learners.boosting.rounds import Run, run, values_by_round
@@ -28,15 +29,14 @@ from rerank.native.learners._boosting_log import LogLoss, ScaledLogLoss
 LEAST, MOST = 0.001, 10.0
 
 
-def exact_weight(differences: Floats, importance: Floats) -> float:
-    """Return the alpha in [0.001, 10] that minimises the sum of importance * exp(-alpha * difference).
+def exact_weight(differences: Floats, log_importance: Floats) -> float:
+    """Return the alpha in [0.001, 10] that minimises the sum of exp(log_importance - alpha * difference).
 
     The logarithm of the sum is convex: Newton's method finds the minimum, kept inside by bisection.
 
     - ``differences``: of the base score, float64 (n_pairs), finite and not all 0.
-    - ``importance``: float64 (n_pairs), above 0.
+    - ``log_importance``: float64 (n_pairs), finite.
     """
-    log_importance = np.log(importance)
     scale = float(np.abs(differences).max())
     units = differences / scale
 
@@ -91,9 +91,13 @@ class Boosting(Learner):
     sum) and the gain is a bound. The reference is section 4.6: the best step of every indicator by iterative
     scaling, and the one by which the loss falls most.
 
+    With ``tau`` a best item must lead by tau * g, the margin of the two: -M is tau * g - M in both losses.
+    Errors are counted without it.
+
     References
     ----------
     Collins, Koo: Discriminative reranking for natural language parsing. Computational Linguistics 31, 2005.
+    Shen, Joshi: Ranking and reranking with perceptron. Machine Learning 60, 2005 (uneven margins).
     """
 
     name = "boosting"
@@ -129,6 +133,9 @@ class Boosting(Learner):
         "weight of the base score; auto = for exp the exact minimiser of the loss in [0.001, 10], for log 1; "
         "0 = none",
     )
+    margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
+    margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
+    tau: float = setting(0.0, "learning margin: the best item must lead by tau * g", ge=0)
     bins: int | None = setting(
         32,
         "maximum number of thresholds per feature, at quantiles; a feature with fewer values has "
@@ -146,6 +153,8 @@ class Boosting(Learner):
             raise ConfigError("pair_weighting=score is for task=ranking: items of a class count the same")
         if self.pair_weighting == "score" and self.loss == "log":
             raise ConfigError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
+        if self.task == "classification" and (self.tau or self.margin != "even"):
+            raise ConfigError("margin and tau are for task=ranking: items of a class have no ranks")
         if self.epsilon is not None and self._scales:
             raise ConfigError("epsilon is not for loss=log, engine=reference: scaling smooths nothing")
 
@@ -158,13 +167,14 @@ class Boosting(Learner):
             examples = class_examples(lists, 1.0 if self.relevant is None else self.relevant)
         else:
             examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
-        base = self._base(lists, examples)
+        cost = self._cost(lists, examples)
+        base = self._base(lists, examples, cost)
         items = np.unique(examples.pairs)
         features = lists.features.take(items[items >= 0])
         stumps = thresholds_of(features, self.bins, base.column)
         differences = index(lists.features.matrix(), stumps.native, examples.pairs)
         margin = base.weight * examples.differences(base.scores)
-        found = run(self._loss(lists, stumps, examples, differences, margin), self.rounds)
+        found = run(self._loss(lists, stumps, examples, differences, margin, cost), self.rounds)
         if found.infinite is not None:
             name = lists.names()[stumps.feature[found.infinite]]
             at = f"{name!r} >= {stumps.at[found.infinite]:.6g}"
@@ -177,21 +187,43 @@ class Boosting(Learner):
             warnings.warn(text, DataNote, stacklevel=2)
         return self._model(lists, inputs, stumps, base, found, examples)
 
+    def _cost(self, lists: CandidateLists, examples: Examples) -> Floats | None:
+        """tau * g of each pair, float64 (n_pairs); None = 0."""
+        if self.margin == "even" and self.loss == "exp" and self.tau:
+            raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp alike")
+        if self.margin != "even" and not self.tau:  # not sooner: a grid may give tau
+            raise ConfigError(f"boosting: margin={self.margin} is multiplied by tau, which is 0: set tau")
+        if not self.tau:
+            return None
+        pairs = make_pairs(lists, PairRelation(), Margin(self.margin, self.margin_power))
+        h = np.zeros(lists.n_items)
+        h[pairs.items] = pairs.h
+        cost = self.tau * (examples.differences(h) + pairs.c)
+        if not np.isfinite(cost).all():
+            raise FitError(f"{lists.source}: margins overflow")
+        return cost
+
     def _loss(
-        self, lists: CandidateLists, stumps: Thresholds, examples: Examples, differences: Any, margin: Floats
+        self,
+        lists: CandidateLists,
+        stumps: Thresholds,
+        examples: Examples,
+        differences: Any,
+        margin: Floats,
+        cost: Floats | None,
     ) -> Any:
         """The kernel's loss."""
         epsilon = _EPSILON if self.epsilon is None else self.epsilon
         passes = 0.0 if self.engine == "reference" else _PASSES
         if self.loss == "exp":
-            return ExpLoss(differences, margin, examples.importance, epsilon, passes)
+            return ExpLoss(differences, margin, examples.importance, epsilon, passes, cost)
         if not self._scales:
-            return LogLoss(differences, margin, examples.groups, epsilon, passes)
+            return LogLoss(differences, margin, examples.groups, epsilon, passes, cost)
         hits = np.empty(len(stumps), dtype=np.int64)
         hits_of(lists.features.matrix(), stumps.native, examples.winners, hits)
-        return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS)
+        return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS, cost)
 
-    def _base(self, lists: CandidateLists, examples: Examples) -> _Base:
+    def _base(self, lists: CandidateLists, examples: Examples, cost: Floats | None) -> _Base:
         """The base score and its weight; raises FitError if it is asked for and there is none."""
         if self.alpha0 == 0.0 or (self.alpha0 == "auto" and lists.base_scores is None):
             return _Base(np.zeros(lists.n_items), 0.0)
@@ -204,7 +236,8 @@ class Boosting(Learner):
         elif not differences.any():
             return _Base(np.zeros(lists.n_items), 0.0)
         else:
-            weight = 1.0 if self.loss == "log" else exact_weight(differences, examples.importance)
+            importance = np.log(examples.importance) + (0.0 if cost is None else cost)
+            weight = 1.0 if self.loss == "log" else exact_weight(differences, importance)
         column = base_column(lists)
         if column is None:
             return _Base(scores, weight)

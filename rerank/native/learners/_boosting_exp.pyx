@@ -9,22 +9,23 @@ from rerank.native.learners._boosting cimport Boost, Differences, State, change_
 
 
 cdef class ExpLoss(Boost):
-    """The sum over pairs of importance * exp(-margin).
+    """The sum over pairs of importance * exp(cost - margin).
 
     Weights of pairs are the terms of the loss times exp(shift), so that the largest is about 1.
 
-    IN differences, margin, epsilon, passes: see ``Boost``; importance (n_pairs), above 0.
+    IN differences, margin, epsilon, passes: see ``Boost``; importance (n_pairs), above 0; cost (n_pairs),
+    by how much a pair should be right, None = 0. Errors do not count it.
     """
     cdef const double[::1] importance, log_importance
     cdef double shift
 
     def __init__(
         self, Differences differences, double[::1] margin, const double[::1] importance, double epsilon,
-        double passes,
+        double passes, cost=None,
     ):
         super().__init__(differences, margin, epsilon, passes)
         self.importance = importance
-        self.log_importance = np.log(importance)
+        self.log_importance = np.log(importance) + (0.0 if cost is None else cost)
         self.refresh(False)
 
     def kept(self):

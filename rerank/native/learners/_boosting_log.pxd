@@ -6,6 +6,7 @@ from rerank.native.learners._boosting cimport Boost
 cdef class LogLoss(Boost):
     cdef const long long[::1] groups
     cdef int[::1] group_of
+    cdef const double[::1] cost
     cdef double[::1] losses
     cdef double whole
 

@@ -10,20 +10,22 @@ from rerank.native.learners._boosting cimport (
 
 
 cdef class LogLoss(Boost):
-    """The sum over groups of pairs, the lists, of log(1 + sum of exp(-margin)).
+    """The sum over groups of pairs, the lists, of log(1 + sum of exp(cost - margin)).
 
     The weight of a pair is its share q of 1 + the sum of its group (equation B.1). The gain of a stump is a
     lower bound of what the loss falls by: every candidate of a list that a step touches gets another weight.
 
-    IN differences, margin, epsilon, passes: see ``Boost``; groups (n_groups + 1), the bounds of the groups.
+    IN differences, margin, epsilon, passes: see ``Boost``; groups (n_groups + 1), the bounds of the groups;
+    cost (n_pairs), by how much a pair should be right, None = 0. Errors do not count it.
     """
 
     def __init__(
         self, Differences differences, double[::1] margin, const long long[::1] groups, double epsilon,
-        double passes,
+        double passes, cost=None,
     ):
         super().__init__(differences, margin, epsilon, passes)
         self.groups = groups
+        self.cost = np.zeros(len(margin)) if cost is None else cost
         sizes = np.diff(groups)
         self.group_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         self.losses = np.zeros(len(sizes))
@@ -54,12 +56,12 @@ cdef class LogLoss(Boost):
         cdef long long p
         cdef double low = 0.0, total = 0.0, norm, change
         for p in range(self.groups[i], self.groups[i + 1]):
-            low = max(low, -s.margin[p])
+            low = max(low, self.cost[p] - s.margin[p])
         for p in range(self.groups[i], self.groups[i + 1]):
-            total += exp(-s.margin[p] - low)
+            total += exp(self.cost[p] - s.margin[p] - low)
         norm = exp(-low) + total
         for p in range(self.groups[i], self.groups[i + 1]):
-            change = exp(-s.margin[p] - low) / norm - s.weight[p]
+            change = exp(self.cost[p] - s.margin[p] - low) / norm - s.weight[p]
             s.weight[p] += change
             self.total += change
             work[0] += s.index.of_pair[p + 1] - s.index.of_pair[p]
@@ -108,7 +110,7 @@ cdef class LogLoss(Boost):
 cdef class ScaledLogLoss(LogLoss):
     """The logistic loss with the step of each stump by iterative scaling, and the choice by its exact loss.
 
-    IN differences, margin, groups: see ``LogLoss``; hits (n_stumps), in how many groups the item that must
+    IN differences, margin, groups, cost: see ``LogLoss``; hits (n_stumps), in how many groups the item that must
     win has the stump, in the caller's order; least: scaling ends when a step changes by less; most: the most
     steps of scaling.
     """
@@ -120,14 +122,14 @@ cdef class ScaledLogLoss(LogLoss):
 
     def __init__(
         self, Differences differences, double[::1] margin, const long long[::1] groups,
-        const long long[::1] hits, double least, Py_ssize_t most,
+        const long long[::1] hits, double least, Py_ssize_t most, cost=None,
     ):
         self.hits = hits
         self.least = least
         self.most = most
         self.steps = np.zeros(differences.n_stumps)
         self.shares = np.zeros((2, len(groups)))
-        super().__init__(differences, margin, groups, 0.0, 0.0)
+        super().__init__(differences, margin, groups, 0.0, 0.0, cost)
 
     cdef Py_ssize_t gather(self, Py_ssize_t k) noexcept nogil:
         """OUT shares: the sums of weights where stump k is +1 and -1, of each group that it touches."""

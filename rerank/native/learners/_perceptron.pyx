@@ -5,11 +5,13 @@ Both test a pair by z[j] <= z[l] + c * tau with z = score - tau * h.
 
 import numpy as np
 
-from rerank.native.data._matrix cimport Change, Matrix, Rows, Sum, add_difference, apply, dot, dots, gather
+from libc.math cimport sqrt
+
+from rerank.native.data._matrix cimport Change, Matrix, Rows, Sum, dot, dots, gather
 from rerank.native.data._sort cimport word
 from rerank.native.learners._ranges cimport Ranges, Room
 from rerank.native.learners._violations cimport ListPairs, count, violations
-from rerank.native.learners._weights cimport Moving, Weights, seen_by
+from rerank.native.learners._weights cimport Moving, Weights, apply_change, apply_difference, linked, seen_by
 
 
 cdef class Dimension:
@@ -26,6 +28,11 @@ cdef class Dimension:
         self.square = square
         self.own = np.zeros(n_items)
         self.a = self.own
+
+
+cdef inline double own_score(double square, double total, double rate) noexcept nogil:
+    """Return the score of an item's own dimension, from the sum of its updates."""
+    return square * total if rate == 0.0 else sqrt(square) * linked(rate, sqrt(square) * total)
 
 
 def batch_round(
@@ -60,7 +67,7 @@ def batch_round(
             if square > 0.0:
                 a = &dimension.a[first]
                 for j in range(p.k):
-                    r.s[j] += square * a[j]
+                    r.s[j] += own_score(square, a[j], to.rate)
             here = violations(&p, r)
             if here:
                 violated += here
@@ -71,7 +78,7 @@ def batch_round(
                     for j in range(p.k):
                         a[j] += r.u[j]
                 gather(X, i, items + first, p.k, r.u, change)
-                apply(X, i, change, to.t, to.w, to.drift)
+                apply_change(X, i, change, to)
             to.t += 1.0
     return updates, violated
 
@@ -137,13 +144,13 @@ def online_round(
                 l = <int> (<long long> pair[q] - <long long> j * p.k)
                 if seen[j] != version:
                     seen[j] = version
-                    z[j] = shifted_score(X, items[j], to.w, square * a[j], tau, p.h[j])
+                    z[j] = shifted_score(X, items[j], to.w, own_score(square, a[j], to.rate), tau, p.h[j])
                 if seen[l] != version:
                     seen[l] = version
-                    z[l] = shifted_score(X, items[l], to.w, square * a[l], tau, p.h[l])
+                    z[l] = shifted_score(X, items[l], to.w, own_score(square, a[l], to.rate), tau, p.h[l])
                 if z[j] <= z[l] + c_tau:
                     g = (p.h[j] - p.h[l] + p.c) * factors[i]
-                    add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
+                    apply_difference(X, items[j], items[l], g, to)
                     a[j] += g
                     a[l] -= g
                     here += 1

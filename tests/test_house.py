@@ -61,6 +61,7 @@ NEW_ROOMS = (
         "data/categories.py",
         "evaluation/plots.py",
         "learners/mrt.py",
+        "learners/winnow.py",
         "metrics/signatures.py",
     ),
     *("learners/kernel_perceptron.py", "models/voted_preference.py"),

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from rerank.core import memory
-from rerank.core.errors import DataNote, FitError
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.registry import Registry
 from rerank.core.settings import Settings
 from rerank.core.types import Floats
@@ -360,6 +360,24 @@ def weighted_pairs(
     if not found.any():
         raise FitError(f"{lists.source}: every list with {what} has weight 0")
     return pairs, found
+
+
+def top_costs(lists: CandidateLists, margin: Margin, tau: float, learner: str) -> Floats | None:
+    """Return tau * g of the best item of a list and each of lower rank, float64 (n_items), else 0; None = 0.
+
+    Raises ConfigError if g is not even, but multiplied by a ``tau`` of 0, and FitError if it overflows.
+    """
+    if not tau:
+        if margin.margin != "even":
+            raise ConfigError(f"{learner}: margin={margin.margin} is multiplied by tau, which is 0: set tau")
+        return None
+    pairs = make_pairs(lists, PairRelation(), margin)
+    if not 2.0 * tau * float(np.abs(pairs.h).max(initial=0.0)) < np.inf:
+        raise FitError(f"{lists.source}: margins overflow")
+    best = np.repeat(pairs.h[pairs.offsets[:-1]], np.diff(pairs.offsets))
+    costs = np.zeros(lists.n_items)
+    costs[pairs.items] = tau * (pairs.rank > 1) * (best - pairs.h + pairs.c)
+    return costs
 
 
 LEARNERS: Registry[type[Learner]] = Registry(

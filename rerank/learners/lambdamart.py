@@ -129,12 +129,9 @@ class LambdaMart(Learner):
             raise FitError(f"{lists.source}: no list has two different labels (gain={self.gain})")
         of_items = np.repeat(weight, lists.lengths)[rows]
         parameters = self._parameters() | {"label_gain": gains.tolist()}
+        weights = None if np.all(of_items == of_items[0]) else of_items / of_items.max()
         data = lightgbm.Dataset(
-            _table(lists, rows),
-            label=labels,
-            group=sizes[sizes > 0],
-            weight=None if np.all(of_items == of_items[0]) else of_items / of_items.max(),
-            params=parameters,
+            _table(lists, rows), label=labels, group=sizes[sizes > 0], weight=weights, params=parameters
         )
         return _called(lists.source, lambda: lightgbm.Booster(parameters, data)), len(rows)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, FitError
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
@@ -17,8 +17,8 @@ from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.pairs import Margin, MarginName, PairRelation, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
+from rerank.data.pairs import Margin, MarginName, PairRelation
+from rerank.learners.base import LEARNERS, FitInputs, top_costs, weighted_pairs
 from rerank.learners.deterministic import list_blocks
 from rerank.learners.initial import initial_weights
 from rerank.learners.penalised import Convex, ConvexLearner, Fits, Fitted, Penalised
@@ -226,14 +226,8 @@ class LogLinear(ConvexLearner):
         if self.batches == "dev":
             require_dev(self.name, "batches", inputs)
         chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
-        if self.tau:
-            pairs = make_pairs(lists, PairRelation(), Margin(self.margin, self.margin_power))
-            best = np.repeat(pairs.h[pairs.offsets[:-1]], np.diff(pairs.offsets))
-            if not 2.0 * self.tau * float(np.abs(pairs.h).max()) < np.inf:
-                raise FitError(f"{lists.source}: margins overflow")
-            chosen = replace(chosen, cost=self.tau * (pairs.rank > 1) * (best - pairs.h + pairs.c))
-        elif self.margin != "even":
-            raise ConfigError(f"loglinear: margin={self.margin} is multiplied by tau, which is 0: set tau")
+        costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
+        chosen = chosen if costs is None else replace(chosen, cost=costs[chosen.items])
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         loss = LogLoss(lists.features, chosen)
         return Convex(

@@ -15,7 +15,7 @@ from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.rounds import KEEP_HELP, Keep, Resumable, Rounds, restore, state_of
+from rerank.learners.rounds import KEEP_HELP, Keep, Resumable, Rounds, restore, state_of, visit_orders
 from rerank.models.base import Model
 from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
@@ -76,10 +76,8 @@ class GradedItems:
             labels, found = np.array([0.0, 1.0]), (values >= relevant).astype(np.int64)
             if found.min() == found.max():
                 side = "every" if found[0] else "no"
-                raise FitError(
-                    f"{lists.source}: {side} judged item has a label of {relevant:g} or more, "
-                    "so there are no two classes (setting relevant)"
-                )
+                text = f"{lists.source}: {side} judged item has a label of {relevant:g} or more"
+                raise FitError(f"{text}, so there are no two classes (setting relevant)")
         grades = np.full(lists.n_items, -1, dtype=np.int32)
         grades[rows] = found
         features = lists.features
@@ -100,10 +98,8 @@ def _by_value(values: Floats, source: str) -> tuple[Floats, Index]:
     if len(labels) == 1:
         raise FitError(f"{source}: every judged item has the label {labels[0]:g}: no two grades to separate")
     if len(labels) > MOST_GRADES:
-        raise FitError(
-            f"{source}: {len(labels)} distinct labels, which look real-valued; "
-            f"this learner accepts at most {MOST_GRADES} grades"
-        )
+        text = f"{source}: {len(labels)} distinct labels, which look real-valued"
+        raise FitError(f"{text}; this learner accepts at most {MOST_GRADES} grades")
     return labels, grades.astype(np.int64)
 
 
@@ -150,10 +146,9 @@ class ItemLearner(Learner):
         items = self._items(lists)
         passes = self._passes(items)
         watch = Rounds(lists, inputs, self.keep)
-        rng = np.random.default_rng(self.seed)
-        orders = (rng.permutation(items.rows) if self.shuffle else items.rows for _ in range(self.epochs))
+        orders = visit_orders(len(items.rows), self.epochs, self.shuffle, self.seed)
         for visits in watch.each(orders, self.epochs, passes, unit="epoch"):
-            counts = passes.run(visits)
+            counts = passes.run(items.rows[visits])
             with np.errstate(over="ignore", invalid="ignore"):
                 cut = passes.cut(self.average == "average")
                 items.check(passes.cut(False), cut)

@@ -55,10 +55,8 @@ class Ballots:
                 help = "average=average needs one vector"
                 memory.require(memory.SMALL + 2 * row, "more voted weights", help)
             if size > MAX_BYTES:
-                raise FitError(
-                    f"voted weights: {len(self.vectors)} vectors of {self.n_features} features fill 1 GiB; "
-                    "use average=average, which approximates them (Collins 2002)"
-                )
+                text = f"voted weights: {len(self.vectors)} vectors of {self.n_features} features fill 1 GiB"
+                raise FitError(f"{text}; use average=average, which approximates them (Collins 2002)")
             self.vectors.append(weights.copy())
             self.survived.append(1.0)
         elif self.vectors:

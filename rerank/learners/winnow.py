@@ -53,8 +53,8 @@ class Winnow(Perceptron):
     )
     tau_scale: Literal["absolute", "norm"] = setting(
         "absolute",
-        "norm: tau is multiplied by 2 * learning_rate times the mean of |x - x'|^2 over all pairs, about what "
-        "a first update moves a pair by, and, if updates are not multiplied by g, divided by the mean of g",
+        "norm: tau is multiplied by 2 * learning_rate times the mean of |x - x'|^2 over all pairs and, if "
+        "updates are not multiplied by g, divided by the mean of g",
     )
 
     @property
@@ -69,9 +69,8 @@ class Winnow(Perceptron):
         model.training.notes["largest_exponent"] = exponent
         if exponent > _MOST:
             text = (
-                f"{lists.source}: weights of winnow grew to e^{exponent:.0f}, beside which those near 1 do not "
-                f"count: {self.overflow_help}"
+                f"{lists.source}: weights of winnow grew to e^{exponent:.0f}; beside them those near 1 do not"
             )
-            warnings.warn(text, DataNote, stacklevel=2)
+            warnings.warn(f"{text} count: {self.overflow_help}", DataNote, stacklevel=2)
         found: Model = model
         return found

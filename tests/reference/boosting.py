@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from reference.pairs import ranks
 
 UNITS = 2.0**40
 
@@ -48,11 +49,32 @@ def differences(X, stumps, pairs):
     return [[h(a, f, t) - h(b, f, t) for f, t in stumps] for _, a, b, _ in pairs]
 
 
-def scanned_weight(base, pairs):
+def costs_of(lists, pairs, tau, margin, power=1.0):
+    """tau * g of every pair."""
+    out = []
+    for i, a, b, _ in pairs:
+        first, last = lists.offsets[i : i + 2].tolist()
+        labels = [label for label in lists.labels[first:last].tolist() if not math.isnan(label)]
+        place = dict(zip(labels, ranks(labels), strict=True))
+        p, q = (place[lists.labels[item]] for item in (a, b))
+        g = {
+            "even": 1.0,
+            "uneven": p**-power - q**-power,
+            "label": lists.labels[a] - lists.labels[b],
+        }[margin]
+        out.append(tau * g)
+    return out
+
+
+def scanned_weight(base, pairs, costs=None):
     """The best alpha_0 of 0.001, 0.002, ..., 10."""
+    costs = costs or [0.0] * len(pairs)
 
     def loss(alpha):
-        return sum(s * math.exp(-alpha * (base[a] - base[b])) for _, a, b, s in pairs)
+        return sum(
+            s * math.exp(c - alpha * (base[a] - base[b]))
+            for c, (_, a, b, s) in zip(costs, pairs, strict=True)
+        )
 
     return min((step / 1000 for step in range(1, 10_001)), key=loss)
 
@@ -83,12 +105,14 @@ def best_step(g, weight, total, epsilon):
     return k, step_of(up[k] + epsilon * total, down[k] + epsilon * total)
 
 
-def exp_rounds(g, importance, margins, epsilon, rounds):
+def exp_rounds(g, importance, margins, epsilon, rounds, costs=None):
     """The rounds of Figure 3 as (stump, step, loss, errors); fewer if no gain is left.
 
-    g[p][k] is the difference of stump k on pair p.
+    g[p][k] is the difference of stump k on pair p; ``costs`` is by how much a pair should be right.
     """
     margins = list(margins)
+    costs = costs or [0.0] * len(margins)
+    importance = [s * math.exp(c) for s, c in zip(importance, costs, strict=True)]
     out = []
     for _ in range(rounds):
         weight = [s * math.exp(-m) for s, m in zip(importance, margins, strict=True)]
@@ -113,9 +137,9 @@ def shares_of(groups, margins):
     return q, loss
 
 
-def log_rounds(g, groups, margins, epsilon, rounds):
-    """The rounds of Appendix B as (stump, step, loss)."""
-    margins = list(margins)
+def log_rounds(g, groups, margins, epsilon, rounds, costs=None):
+    """The rounds of Appendix B as (stump, step, loss); ``costs`` is by how much a pair should be right."""
+    margins = list(margins) if costs is None else [m - c for m, c in zip(margins, costs, strict=True)]
     out = []
     for _ in range(rounds):
         q, _ = shares_of(groups, margins)

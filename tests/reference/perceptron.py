@@ -75,6 +75,33 @@ def shuffled(ordered, rng):
     return out
 
 
+class Additive:
+    """Weights that updates are added to."""
+
+    def __init__(self, start):
+        self.value = start.copy()
+
+    def add(self, u):
+        self.value = self.value + u
+
+
+class Balanced:
+    """Two positive weights for each one, which updates multiply and divide: Winnow's."""
+
+    def __init__(self, start, rate):
+        self.rate = rate
+        self.plus = start / 2 + np.sqrt(start**2 / 4 + 1)
+        self.minus = 1 / self.plus
+
+    def add(self, u):
+        self.plus = self.plus * np.exp(self.rate * u)
+        self.minus = self.minus * np.exp(-self.rate * u)
+
+    @property
+    def value(self):
+        return self.plus - self.minus
+
+
 def perceptron(
     lists,
     relation,
@@ -91,11 +118,16 @@ def perceptron(
     start=None,
     list_weights=None,
     seed=None,
+    rate=0.0,
 ):
     """Returns (last w, mean w, [(updates, violated)] a round). ``orders`` are the visits of each round
     among the lists that have a pair and a weight; default in order. With a ``seed`` Algorithm 1 shuffles the
     pairs of each list, one after the other going to the place of one before it, and takes the mean over
-    pairs."""
+    pairs. With a ``rate`` it is balanced Winnow."""
+
+    def weights(start, value=1.0):
+        return Balanced(start, rate * value) if rate else Additive(start)
+
     X = lists.features.to_dense().astype(float)
     blocks = []
     for i in range(lists.n_lists):
@@ -107,9 +139,10 @@ def perceptron(
             # As the kernels do: pairs by falling label of j, then of l.
             place = {j: at for at, j in enumerate(np.lexsort((np.arange(len(labels)), -labels)))}
             ordered = sorted(pairs, key=lambda jl: (place[jl[0]], place[jl[1]]))
-            blocks.append((X[rows], ordered, labels, h_of(function, labels), np.zeros(len(labels)), weight))
-    w = np.zeros(X.shape[1]) if start is None else start.copy()
-    total = np.zeros_like(w)
+            own = weights(np.zeros(len(labels)), np.sqrt(dimension))
+            blocks.append((X[rows], ordered, labels, h_of(function, labels), own, weight))
+    w = weights(np.zeros(X.shape[1]) if start is None else start)
+    total = np.zeros(X.shape[1])
     visited = 0
     history = []
     for r in range(epochs):
@@ -122,41 +155,46 @@ def perceptron(
             def margin(j, l, h=h, weight=weight):
                 return weight * (1.0 if step == "one" else h[0][j] - h[0][l] + h[1])
 
+            def scores(x=x, own=own):
+                return x @ w.value + (np.sqrt(dimension) if rate else dimension) * own.value
+
+            def update(u, x=x, own=own):
+                w.add(u @ x)
+                own.add(u)
+
+            def pair(j, l, labels=labels, margin=margin):
+                u = np.zeros(len(labels))
+                u[j], u[l] = margin(j, l), -margin(j, l)
+                return u
+
             if rivals == "top":
-                for j, l in worst_pair(ordered, x @ w + dimension * own, h, tau, labels, target):
-                    w = w + margin(j, l) * (x[j] - x[l])
-                    own[j] += margin(j, l)
-                    own[l] -= margin(j, l)
+                for j, l in worst_pair(ordered, scores(), h, tau, labels, target):
+                    update(pair(j, l))
                     mistakes += 1
             elif algorithm == 1:
                 if rng is not None:
                     ordered = shuffled(ordered, rng)
                 for j, l in ordered:
-                    s = x @ w + dimension * own
-                    if violated(tau, s, h, j, l):
-                        g = margin(j, l)
-                        w = w + g * (x[j] - x[l])
-                        own[j] += g
-                        own[l] -= g
+                    if violated(tau, scores(), h, j, l):
+                        update(pair(j, l))
                         mistakes += 1
                     if rng is not None:
-                        total += w
+                        total += w.value
                         visited += 1
             else:
-                s = x @ w + dimension * own
+                s = scores()
                 u = np.zeros(len(s))
                 for j, l in ordered:
                     if violated(tau, s, h, j, l):
                         u[j] += margin(j, l)
                         u[l] -= margin(j, l)
                         mistakes += 1
-                w = w + u @ x
-                own += u
+                update(u)
             updates += mistakes > before
             if rng is None:
-                total += w
+                total += w.value
                 visited += 1
         history.append((updates, mistakes))
         if updates == 0:
             break
-    return w, total / visited, history
+    return w.value, total / visited, history

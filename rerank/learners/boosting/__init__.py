@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +13,8 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import Margin, MarginName, PairRelation, make_pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.data.pairs import Margin, MarginName
+from rerank.learners.base import LEARNERS, FitInputs, Learner, top_costs
 from rerank.learners.boosting.examples import Examples, class_examples, ranking_examples, thresholds_of
 from rerank.learners.boosting.rounds import Run, run, values_by_round
 from rerank.learners.rounds import KEEP_HELP, Keep
@@ -167,52 +167,32 @@ class Boosting(Learner):
             examples = class_examples(lists, 1.0 if self.relevant is None else self.relevant)
         else:
             examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
-        cost = self._cost(lists, examples)
-        base = self._base(lists, examples, cost)
+            if self.margin == "even" and self.loss == "exp" and self.tau:
+                raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp alike")
+            costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
+            examples = examples if costs is None else replace(examples, cost=costs[examples.pairs[1]])
+        base = self._base(lists, examples)
         items = np.unique(examples.pairs)
         features = lists.features.take(items[items >= 0])
         stumps = thresholds_of(features, self.bins, base.column)
         differences = index(lists.features.matrix(), stumps.native, examples.pairs)
         margin = base.weight * examples.differences(base.scores)
-        found = run(self._loss(lists, stumps, examples, differences, margin, cost), self.rounds)
+        found = run(self._loss(lists, stumps, examples, differences, margin), self.rounds)
         if found.infinite is not None:
             name = lists.names()[stumps.feature[found.infinite]]
             at = f"{name!r} >= {stumps.at[found.infinite]:.6g}"
-            raise FitError(
-                f"{lists.source}: {at} points the same way on every pair that it tells apart: its step is "
-                f"infinite after {len(found.steps)} rounds; epsilon > 0 smooths it"
-            )
+            text = f"{lists.source}: {at} points the same way on every pair that it tells apart: its step is"
+            raise FitError(f"{text} infinite after {len(found.steps)} rounds; epsilon > 0 smooths it")
         if not len(found.steps):
             text = f"{lists.source}: boosting learnt nothing: no feature tells the best items from the others"
             warnings.warn(text, DataNote, stacklevel=2)
         return self._model(lists, inputs, stumps, base, found, examples)
 
-    def _cost(self, lists: CandidateLists, examples: Examples) -> Floats | None:
-        """tau * g of each pair, float64 (n_pairs); None = 0."""
-        if self.margin == "even" and self.loss == "exp" and self.tau:
-            raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp alike")
-        if self.margin != "even" and not self.tau:  # not sooner: a grid may give tau
-            raise ConfigError(f"boosting: margin={self.margin} is multiplied by tau, which is 0: set tau")
-        if not self.tau:
-            return None
-        pairs = make_pairs(lists, PairRelation(), Margin(self.margin, self.margin_power))
-        h = np.zeros(lists.n_items)
-        h[pairs.items] = pairs.h
-        cost = self.tau * (examples.differences(h) + pairs.c)
-        if not np.isfinite(cost).all():
-            raise FitError(f"{lists.source}: margins overflow")
-        return cost
-
     def _loss(
-        self,
-        lists: CandidateLists,
-        stumps: Thresholds,
-        examples: Examples,
-        differences: Any,
-        margin: Floats,
-        cost: Floats | None,
+        self, lists: CandidateLists, stumps: Thresholds, examples: Examples, differences: Any, margin: Floats
     ) -> Any:
         """The kernel's loss."""
+        cost = examples.cost
         epsilon = _EPSILON if self.epsilon is None else self.epsilon
         passes = 0.0 if self.engine == "reference" else _PASSES
         if self.loss == "exp":
@@ -223,7 +203,7 @@ class Boosting(Learner):
         hits_of(lists.features.matrix(), stumps.native, examples.winners, hits)
         return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS, cost)
 
-    def _base(self, lists: CandidateLists, examples: Examples, cost: Floats | None) -> _Base:
+    def _base(self, lists: CandidateLists, examples: Examples) -> _Base:
         """The base score and its weight; raises FitError if it is asked for and there is none."""
         if self.alpha0 == 0.0 or (self.alpha0 == "auto" and lists.base_scores is None):
             return _Base(np.zeros(lists.n_items), 0.0)
@@ -236,7 +216,7 @@ class Boosting(Learner):
         elif not differences.any():
             return _Base(np.zeros(lists.n_items), 0.0)
         else:
-            importance = np.log(examples.importance) + (0.0 if cost is None else cost)
+            importance = np.log(examples.importance) + (0.0 if examples.cost is None else examples.cost)
             weight = 1.0 if self.loss == "log" else exact_weight(differences, importance)
         column = base_column(lists)
         if column is None:

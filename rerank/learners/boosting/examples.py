@@ -136,6 +136,8 @@ class Examples:
         What the importance of pairs was divided by.
     n_skipped : int
         Lists without a pair.
+    cost : float64 (n_pairs) or None
+        By how much each pair should be right; None = 0.
     """
 
     pairs: Index
@@ -143,6 +145,7 @@ class Examples:
     importance: Floats
     scale: float
     n_skipped: int
+    cost: Floats | None = None
 
     @property
     def n_pairs(self) -> int:

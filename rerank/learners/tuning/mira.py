@@ -17,7 +17,7 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of, visit_orders
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.data._matrix import Difference
@@ -87,18 +87,13 @@ class Mira(Learner):
             raise FitError(f"{lists.source}: the weight of every list is 0")
         state = _State(self, lists, worth, self.c * weights, start.copy())
         watch = Rounds(lists, inputs, self.keep)
-        rng = np.random.default_rng(self.seed)
-        n = len(visited)
-        orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(self.epochs))
+        orders = visit_orders(len(visited), self.epochs, self.shuffle, self.seed)
         for order in watch.each(orders, self.epochs, state, unit="epoch"):
             done, loss = state.run(visited[order])
             watch.record(state.mean(), linear_scores, updates=done, loss=loss / len(visited))
         if not any(row["updates"] for row in watch.curve):
-            warnings.warn(
-                f"{lists.source}: no update was made; the weights are the initial ones (init {init})",
-                DataNote,
-                stacklevel=2,
-            )
+            text = f"{lists.source}: no update was made; the weights are the initial ones (init {init})"
+            warnings.warn(text, DataNote, stacklevel=2)
         kept, rounds = watch.kept(state.mean(), init=init)
         model = LinearModel(lists.names(), kept)
         model.initial = start

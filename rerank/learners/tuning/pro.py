@@ -83,19 +83,14 @@ class Pro(Learner):
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         items, packed = pairs.packed()
         found = self._minimise(lists.features.take(items), packed, start, lists.source)
-        weights, judge = found.w, inputs.judge
-        model = LinearModel(lists.names(), weights)
+        model = LinearModel(lists.names(), found.w)
         model.initial = start
+        train = None if inputs.judge is None else value_of(inputs.judge, model.score_aligned(lists))
         model.training.rounds = MinimumRecord(
-            iterations=found.iterations,
-            loss=found.loss,
-            init=init,
-            threshold=threshold,
-            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
+            iterations=found.iterations, loss=found.loss, init=init, threshold=threshold, train=train
         )
-        model.training.data = DataRecord(
-            pairs=pairs.n_kept, lists_without_pair=int(np.count_nonzero(weights)) - pairs.n_lists
-        )
+        skipped = int(np.count_nonzero(weights)) - pairs.n_lists
+        model.training.data = DataRecord(pairs=pairs.n_kept, lists_without_pair=skipped)
         return model
 
     def _sample(self, lists: CandidateLists, weights: Floats, threshold: float) -> _Pairs:
@@ -121,10 +116,8 @@ class Pro(Learner):
             most = np.nanmax(ranges[weights > 0])
             if most == 0:
                 raise FitError(f"{lists.source}: no list has two different labels")
-            raise FitError(
-                f"{lists.source}: no drawn pair differs by {threshold:g} in its labels "
-                f"(the most in any list is {most:g}); see threshold and samples"
-            )
+            text = f"no drawn pair differs by {threshold:g} in its labels (the most in any list is {most:g})"
+            raise FitError(f"{lists.source}: {text}; see threshold and samples")
         better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
         return _Pairs(better, worse, weight, len(found), n_kept)
 

@@ -110,9 +110,9 @@ cdef class LogLoss(Boost):
 cdef class ScaledLogLoss(LogLoss):
     """The logistic loss with the step of each stump by iterative scaling, and the choice by its exact loss.
 
-    IN differences, margin, groups, cost: see ``LogLoss``; hits (n_stumps), in how many groups the item that must
-    win has the stump, in the caller's order; least: scaling ends when a step changes by less; most: the most
-    steps of scaling.
+    IN differences, margin, groups, cost: see ``LogLoss``; hits (n_stumps), in how many groups the item that
+    must win has the stump, in the caller's order; least: scaling ends when a step changes by less; most: the
+    most steps of scaling.
     """
     cdef const long long[::1] hits
     cdef double least

@@ -249,3 +249,11 @@ def test_system_combination_gains_what_the_paper_s_method_gains(system_combinati
     model = fit(Pro(threshold=5.0), label(train, "sBLEU"), metric="BLEU")
     assert values(train, model.score(train), ["BLEU"])["BLEU"] > 19.5
     assert values(test, model.score(test), ["BLEU"])["BLEU"] > 18.8
+
+
+def test_lists_without_a_pair_are_those_that_no_pair_was_kept_of():
+    X = np.arange(12.0)[:, None]
+    lists = CandidateLists.from_arrays(X, [1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0], group=[3, 3, 3, 3])
+    assert fit(Pro(), lists).training.data.lists_without_pair == 1
+    weights = np.array([1.0, 1.0, 0.0, 1.0])
+    assert Pro().fit(lists, list_weights=weights).training.data.lists_without_pair == 1

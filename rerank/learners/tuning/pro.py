@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -25,6 +23,9 @@ from rerank.models.training import DataRecord, MinimumRecord
 from rerank.native.data import _matrix
 from rerank.native.learners import _pro
 
+_Pairs = tuple[
+    Index, Index, Floats
+]  # better and worse items, and the weights: the list's, each time it is kept
 _GAP = 0.05  # of the labels' range: the paper's 0.05 of BLEU from 0 to 1
 
 
@@ -79,22 +80,23 @@ class Pro(Learner):
         threshold = self.threshold
         if threshold is None:
             threshold = _GAP * float(judged.max() - judged.min())
-        pairs = self._sample(lists, weights, threshold)
+        items, pairs, n_lists, n_kept = self._sample(lists, weights, threshold)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
-        items, packed = pairs.packed()
-        found = self._minimise(lists.features.take(items), packed, start, lists.source)
+        found = self._minimise(lists.features.take(items), pairs, start, lists.source)
         model = LinearModel(lists.names(), found.w)
         model.initial = start
         train = None if inputs.judge is None else value_of(inputs.judge, model.score_aligned(lists))
         model.training.rounds = MinimumRecord(
             iterations=found.iterations, loss=found.loss, init=init, threshold=threshold, train=train
         )
-        skipped = int(np.count_nonzero(weights)) - pairs.n_lists
-        model.training.data = DataRecord(pairs=pairs.n_kept, lists_without_pair=skipped)
+        skipped = int(np.count_nonzero(weights)) - n_lists
+        model.training.data = DataRecord(pairs=n_kept, lists_without_pair=skipped)
         return model
 
-    def _sample(self, lists: CandidateLists, weights: Floats, threshold: float) -> _Pairs:
-        """The pairs of all lists with a weight; raises FitError if no list has one."""
+    def _sample(
+        self, lists: CandidateLists, weights: Floats, threshold: float
+    ) -> tuple[Index, _Pairs, int, int]:
+        """Items in pairs, pairs as places among them, lists with a pair, pairs; FitError if there is none."""
         labels = lists.labels
         assert labels is not None
         need = 64 * self.samples
@@ -119,10 +121,12 @@ class Pro(Learner):
             text = f"no drawn pair differs by {threshold:g} in its labels (the most in any list is {most:g})"
             raise FitError(f"{lists.source}: {text}; see threshold and samples")
         better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
-        return _Pairs(better, worse, weight, len(found), n_kept)
+        items, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
+        better, worse = places.astype(np.int64).reshape(2, -1)
+        return items, (better.copy(), worse.copy(), weight), len(found), n_kept
 
     def _minimise(self, features: Features, pairs: _Pairs, start: Floats, source: str) -> Minimum:
-        loss = PairLoss(features, pairs.better, pairs.worse, pairs.weight, start, self.l2)
+        loss = PairLoss(features, *pairs, start, self.l2)
         if not np.isfinite(loss.scale).all():
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
         if not loss.varies.any():
@@ -174,26 +178,6 @@ def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple
     up = gap[accepted] > 0
     left, right = drawn[:, accepted]
     return np.where(up, left, right), np.where(up, right, left)
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Better and worse items (n_pairs), and the weight of each pair: its list's, each time it is kept.
-
-    ``n_lists`` have a pair; ``n_kept`` pairs are kept, repetitions included.
-    """
-
-    better: Index
-    worse: Index
-    weight: Floats
-    n_lists: int
-    n_kept: int
-
-    def packed(self) -> tuple[Index, Self]:
-        """Return the items that are in pairs, ascending, and the pairs as places among them."""
-        items, places = np.unique(np.concatenate([self.better, self.worse]), return_inverse=True)
-        better, worse = places.astype(np.int64).reshape(2, -1)
-        return items, type(self)(better.copy(), worse.copy(), self.weight, self.n_lists, self.n_kept)
 
 
 class PairLoss:

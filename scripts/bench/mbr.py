@@ -5,7 +5,8 @@
 CPU seconds of the tables (50 x 50) of 2,000 generated lists, of 22 words a text, the best of a few runs.
 fastchrf computes chrF of the same lists. sacrebleu's sentence BLEU, which mbrs calls for each pair, is
 measured on a few lists and multiplied; here the n-grams of a reference are counted once. Equal values are
-checked on one list.
+checked on one list. At last the expected utilities of lists of 1,000 candidates, all pairs and with pruning
+by confidence (0.99), under equal probabilities.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ import numpy as np
 from common import absent, arguments, cpu_seconds, need
 
 from rerank.core.types import Floats
+from rerank.data.first_best import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.extensions.decision.expressions import utility_of
+from rerank.extensions.decision.gain import expected_gains
+from rerank.extensions.decision.pruning import pruned_gains
 from rerank.extensions.decision.utilities import Pairing
 
 SIZE, LISTS, WORDS = 50, 2_000, 22
 
 
-def drawn(n_lists: int) -> list[list[str]]:
+def drawn(n_lists: int, size: int = SIZE) -> list[list[str]]:
     """Lists of texts of which each differs from the first one of its list in a fifth of its words."""
     rng = np.random.default_rng(1)
     letters = list("etaoinshrdlucmf")
@@ -33,8 +37,8 @@ def drawn(n_lists: int) -> list[list[str]]:
     found = []
     for _ in range(n_lists):
         first = rng.integers(len(words), size=WORDS)
-        other = rng.random((SIZE, WORDS)) < 0.2
-        chosen = np.where(other, rng.integers(len(words), size=(SIZE, WORDS)), first)
+        other = rng.random((size, WORDS)) < 0.2
+        chosen = np.where(other, rng.integers(len(words), size=(size, WORDS)), first)
         found.append([" ".join(words[w] for w in row) for row in chosen.tolist()])
     return found
 
@@ -89,6 +93,30 @@ def compare(
     print(f"{name:7} rerank {ours:.2f} CPU s, {peer} {theirs:.1f}: {theirs / ours:.1f} x", flush=True)
 
 
+def prune(texts: list[list[str]], name: str) -> None:
+    """Print the seconds of a list with all pairs and pruned, and how often the same candidate wins."""
+    flat = [text for own in texts for text in own]
+    ends = [len(own) for own in texts]
+    lists = CandidateLists.from_arrays(np.zeros((len(flat), 1)), group=ends, texts=flat)
+    same, p = Pairing.within(lists), np.repeat(1.0 / np.array(ends), ends)
+    pruned, all_pairs = (
+        pruned_gains(utility_of(name), same, p, 0.99),
+        expected_gains(tables(lists, name), same, p),
+    )
+    chosen = [first_largest(gains, lists.offsets) for gains in (pruned[0], all_pairs)]
+    seconds = [
+        cpu_seconds(run, 1) / len(texts)
+        for run in (
+            lambda: expected_gains(tables(lists, name), same, p),
+            lambda: pruned_gains(utility_of(name), same, p, 0.99),
+        )
+    ]
+    ratio, kept = seconds[0] / seconds[1], int((chosen[0] == chosen[1]).sum())
+    times = f"all pairs {seconds[0]:.2f} CPU s, pruned {seconds[1]:.3f}: {ratio:.1f} x"
+    print(f"{name:7} 1,000 candidates: {times}; {kept} of {len(texts)} winners kept", flush=True)
+    print(f"        {pruned[1].line()}", flush=True)
+
+
 def main() -> None:
     parser = arguments(__doc__, "200 lists, one run of each")
     args = parser.parse_args()
@@ -107,6 +135,8 @@ def main() -> None:
         lists = CandidateLists.from_arrays(np.zeros((len(flat), 1)), group=[SIZE] * len(some), texts=flat)
         seconds = cpu_seconds(partial(tables, lists, name), times) * LISTS / len(some)
         print(f"{name:7} rerank {seconds:.2f} CPU s", flush=True)
+    for name in ("sBLEU", "chrF", "WER", "TER"):
+        prune(drawn(4 if args.quick else 20, 1_000), name)
 
 
 if __name__ == "__main__":

@@ -43,3 +43,15 @@ def gains(table, probabilities):
 def choice(gained):
     """The place of the largest gain, the first on ties."""
     return max(range(len(gained)), key=lambda k: (gained[k], -k))
+
+
+def win_shares(values, samples):
+    """The share of samples of the columns in which a row's sum is at least that of the best row."""
+    sums = [math.fsum(row) for row in values]
+    best = choice(sums)
+    won = [0] * len(values)
+    for times in samples:
+        total = [math.fsum(n * v for n, v in zip(times, row, strict=True)) for row in values]
+        for k, one in enumerate(total):
+            won[k] += one >= total[best]
+    return [n / len(samples) for n in won]

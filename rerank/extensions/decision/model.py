@@ -16,7 +16,9 @@ from rerank.core.types import AnyArray, Bytes, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.extensions.decision.expressions import AUTO, MATRIX, automatic, utility_of
-from rerank.extensions.decision.gain import Posterior, Tuned, decided
+from rerank.extensions.decision.gain import Posterior, Tuned, decided, posterior
+from rerank.extensions.decision.pruning import Pruned, pruned_gains
+from rerank.extensions.decision.utilities import Pairing
 from rerank.models.base import MODELS, Arrays, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
@@ -44,6 +46,8 @@ class Decision(Record):
     flat: bool = False  # whether the temperature is infinite, which JSON cannot hold
     posterior: Posterior = "softmax"
     tuned: TemperatureRecord | None = None
+    prune: float | None = fact(None, gt=0.5, le=1)  # see ``pruning``
+    seed: int | None = fact(None, ge=0)  # of pruning; None = 1
 
     @property
     def divisor(self) -> float | None:
@@ -82,6 +86,7 @@ class MbrModel(Model):
         self.used = ""  # what the utility auto stood for when lists were scored last
         self.factors: Floats | None = None  # of the features that the utility sees, float64 (n_features)
         self.references: tuple[CandidateLists, Floats] | None = None  # and the scores of their items
+        self.pruned: Pruned | None = None  # what was left out when lists were scored last
         self.absent = base.absent
 
     @property
@@ -97,8 +102,14 @@ class MbrModel(Model):
         if decision.divisor is None or not np.isfinite(scores).all():  # which score() reports
             return scores
         self.used = automatic(lists) if decision.utility == AUTO else decision.utility
-        lists = self._compared(lists)
-        return decided(lists, scores, utility_of(self.used), decision.divisor, decision.posterior, others)
+        lists, utility = self._compared(lists), utility_of(self.used)
+        if decision.prune is None:
+            return decided(lists, scores, utility, decision.divisor, decision.posterior, others)
+        pairing = Pairing.within(lists) if others is None else Pairing.by_id(lists, others)
+        probabilities = posterior(pairing.others, scores, decision.divisor, decision.posterior)
+        seed = 1 if decision.seed is None else decision.seed
+        gains, self.pruned = pruned_gains(utility, pairing, probabilities, decision.prune, seed)
+        return gains
 
     def multiply_weight(self, column: int, factor: float) -> None:
         self.base.multiply_weight(column, factor)
@@ -169,7 +180,7 @@ class MbrModel(Model):
         if tuned is not None:
             values = f"{tuned.metric} {tuned.without:.4f} by the scores, {tuned.value:.4f} decided so"
             lines.append(f"temperature chosen on {tuned.on}: {values}")
-        return lines
+        return lines if self.pruned is None else [*lines, self.pruned.line()]
 
     def explain(self) -> list[tuple[str, float]]:
         return self.base.explain()
@@ -214,6 +225,8 @@ def decide(
     temperature: float = 1.0,
     posterior: Posterior = "softmax",
     references: CandidateLists | None = None,
+    prune: float | None = None,
+    seed: int | None = None,
 ) -> MbrModel:
     """Return a model that decides by the expected utility under the posterior of another model's scores.
 
@@ -232,6 +245,12 @@ def decide(
     references : CandidateLists, optional
         Lists with the ids of those that will be scored: their items, weighted by the model's scores of them,
         are the pseudo-references in place of the candidates.
+    prune : float, optional
+        Leave out candidates of long lists that lose against the best one in more than this share of bootstrap
+        samples of drawn pseudo-references, such as 0.99 (see ``rerank.extensions.decision.pruning``); None =
+        compare all pairs. For metrics of texts and trees.
+    seed : int, optional
+        Of what is drawn for pruning; None = 1.
 
     Returns
     -------
@@ -271,8 +290,17 @@ def decide(
     if posterior == "given" and temperature != 1:
         raise ConfigError("temperature: not used by posterior given, whose weights are the scores themselves")
     flat = temperature == np.inf
+    if seed is not None and prune is None:
+        raise ConfigError("seed: not used without prune")
+    if prune is not None and not 0.5 < prune <= 1:
+        raise ConfigError(f"prune: found {prune:g}, expected a number above 0.5, at most 1")
     decision = Decision(
-        utility=utility, temperature=None if flat else float(temperature), flat=flat, posterior=posterior
+        utility=utility,
+        temperature=None if flat else float(temperature),
+        flat=flat,
+        posterior=posterior,
+        prune=prune,
+        seed=seed,
     )
     scores = None if references is None else base.score_items(references)
     chain, base.chain = base.chain, Chain()

@@ -56,6 +56,17 @@ class Deciding(Settings):
         group=_OPTIONS,
     )
 
+    prune: float | None = setting(
+        None,
+        "leave out candidates of long lists that lose in this share of bootstrap samples of drawn "
+        "pseudo-references, such as 0.99",
+        metavar="SHARE",
+        group=_OPTIONS,
+        gt=0.5,
+        le=1,
+    )
+    prune_seed: int | None = setting(None, "random seed of --prune [1]", metavar="N", group=_OPTIONS, ge=0)
+
     def check_values(self) -> None:
         others = [name for name in self.settings if name != "decide"]
         given = [name for name in others if getattr(self, name) is not None]
@@ -67,6 +78,8 @@ class Deciding(Settings):
                 raise ConfigError(f"--{names[0]} and --{names[1]}: give one of both")
         if self.tune_metric is not None and self.tune_on is None:
             raise ConfigError("--tune-metric: not used without --tune-on")
+        if self.prune_seed is not None and self.prune is None:
+            raise ConfigError("--prune-seed: not used without --prune")
         if self.posterior == "given" and (self.temperature, self.tune_on) != (None, None):
             raise ConfigError("--posterior given: the scores are the weights, no temperature is used")
 

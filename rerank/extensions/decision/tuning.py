@@ -96,11 +96,14 @@ def decided_model(
         kind = None if reading is None or os.path.isdir(path) else reading.format  # a folder is a store
         return lists_for(base, path, Reading(format=kind))
 
+    pruning = {"prune": given.prune, "seed": given.prune_seed}
     if given.tune_on is not None:
-        return tune_temperature(base, read(given.tune_on), utility, given.tune_metric)
+        made = tune_temperature(base, read(given.tune_on), utility, given.tune_metric)
+        made.decision = made.decision.with_fields(**pruning)
+        return made
     temperature = (
         1.0 if given.temperature is None else np.inf if given.temperature == "inf" else given.temperature
     )
     others = given.references_from
     references = None if others is None else read(others)
-    return decide(base, utility, temperature, given.posterior or "softmax", references)
+    return decide(base, utility, temperature, given.posterior or "softmax", references, **pruning)

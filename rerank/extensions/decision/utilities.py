@@ -16,21 +16,24 @@ import numpy as np
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
-from rerank.core.types import Floats, Index
+from rerank.core.types import Counts, Floats, Index
 from rerank.data.columns.class_sets import plain_answer
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.extensions.decision.edit_pairs import edit_statistics
 from rerank.extensions.decision.ngrams import PairedTexts, Statistics
 from rerank.metrics.bleu import ORDERS, Bleu, BleuStatistics, SentenceBleu
 from rerank.metrics.chrf import Chrf
+from rerank.metrics.edit import EditRate
 from rerank.metrics.selecting import ItemPairs, SelectingMetric
 from rerank.similarity.expression import ItemKernel
 
 # Pairs of candidates held at once: bounds the memory, changes no number.
 _PAIRS = 1 << 18
 _TREE_PAIRS = 1 << 15  # whose trees are copied
+_BLOCKS = 8  # of rows of a kernel, which leave out what is known below them
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,19 @@ class Pairing:
             found = f"{len(lost)} of {lists.n_lists} lists of {lists.source} have no list there"
             raise DataError(f"{others.source}: {found} (the first is {lost[0]!r})")
         return cls(lists, others, np.array([places[name] for name in names], dtype=np.int64))
+
+    def subset(self, places: Index) -> Pairing:
+        """Return the pairing of some lists."""
+        lists, others = self.lists.subset(places), self.others.subset(self.of[places])
+        if self.same:
+            return Pairing.within(lists)
+        return Pairing(lists, others, np.arange(len(places), dtype=np.int64))
+
+    def part(self, candidates: Index, references: Index) -> Pairing:
+        """Return the pairing of some candidates of the only list with some pseudo-references, both rising."""
+        kept = [np.zeros(one.n_items, dtype=bool) for one in (self.lists, self.others)]
+        kept[0][candidates] = kept[1][references] = True
+        return Pairing(self.lists.kept(kept[0]), self.others.kept(kept[1]), self.of)
 
     @property
     def same(self) -> bool:
@@ -181,13 +197,20 @@ class TextUtility(Utility):
         pairing: Pairing,
     ) -> CandidateLists:
         """A list of all pairs, with the statistics of the metric or what it counts them from."""
-        if self.statistics is None:
+        halved = self.metric if pairing.same and isinstance(self.metric, EditRate) else None
+        if self.statistics is None and halved is None:
             return self._each_as_reference(own, others, chosen, pairing.lists.source)
         assert isinstance(own, StringColumn)
         assert isinstance(others, StringColumn)
-        counts = PairedTexts(own, others, chosen, pairing.same).statistics(self.statistics)
+        counts: Counts
+        if halved is not None:
+            name, counts = halved.name, edit_statistics(halved, own, [rows for rows, _ in chosen])
+        else:
+            assert self.statistics is not None
+            name = self.statistics.name
+            counts = PairedTexts(own, others, chosen, pairing.same).statistics(self.statistics)
         ends, none = np.array([0, len(counts)]), Dense(np.zeros((len(counts), 0)))
-        return CandidateLists(ends, none, counts={self.statistics.name: counts}, source=pairing.lists.source)
+        return CandidateLists(ends, none, counts={name: counts}, source=pairing.lists.source)
 
     def _each_as_reference(
         self,
@@ -342,7 +365,16 @@ class KernelUtility(Utility):
         else:
             own, others = self.kernel.prepare(pairing.lists, pairing.others)
         for i in range(pairing.lists.n_lists):
-            rows, columns = own.take(pairing.rows(i)), others.take(pairing.columns(i))
-            table = np.empty((rows.n, columns.n))
-            rows.rows(np.arange(rows.n), columns, table)
-            yield table
+            rows = own.take(pairing.rows(i))
+            if not pairing.same:
+                columns = others.take(pairing.columns(i))
+                table = np.empty((rows.n, columns.n))
+                rows.rows(np.arange(rows.n), columns, table)
+                yield table
+                continue
+            table = np.zeros((rows.n, rows.n))
+            step = max(1, rows.n // _BLOCKS)
+            for first in range(0, rows.n, step):
+                last = min(first + step, rows.n)
+                rows.fill(rows, first, last, table[first:last])
+            yield np.triu(table) + np.triu(table, 1).T  # K(x, y) of a pair once

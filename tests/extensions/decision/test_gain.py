@@ -19,6 +19,7 @@ from rerank.extensions.decision.expressions import automatic, utility_of
 from rerank.extensions.decision.gain import decided, expected_gains, posterior, tuned
 from rerank.extensions.decision.utilities import Pairing, distinct
 from rerank.metrics.base import parse
+from rerank.metrics.edit import EditRate
 
 SIZES = (1, 2, 5, 7, 3)
 TEXT_METRICS = ("sBLEU", "sBLEU(smooth=higher)", "BLEU", "chrF", "chrF++", "TER", "WER", "CER", "PER")
@@ -81,6 +82,33 @@ def test_utilities_are_those_of_single_pairs(name, batch, monkeypatch):
     found = list(utility_of(name).tables(Pairing.within(lists)))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["WER", "CER", "PER"])
+def test_edits_of_a_pair_are_counted_once(name, monkeypatch):
+    counted, count = [], EditRate.count
+
+    def noting(self, texts, references, offsets):
+        counted.append(len(texts))
+        return count(self, texts, references, offsets)
+
+    monkeypatch.setattr(EditRate, "count", noting)
+    lists = lists_of([f"a{k} b" for k in range(18)])
+    tables = list(utility_of(name).tables(Pairing.within(lists)))
+    assert sum(counted) == sum(n * (n + 1) // 2 for n in SIZES)
+    assert [table.shape for table in tables] == [(n, n) for n in SIZES]
+
+
+@pytest.mark.parametrize("name", ["kernel:gaussian(gamma=0.3)", "kernel:sst(tree)"])
+def test_kernels_of_a_pair_are_computed_once(name):
+    rng = np.random.default_rng(2)
+    lists = CandidateLists.from_arrays(rng.normal(size=(40, 3)), group=[1, 39])
+    lists = replace(lists, trees=Forest.from_strings(trees(5, (1, 39))))
+    pairing = Pairing.within(lists)
+    each = list(utility_of(name).tables(Pairing(lists, lists.subset([0, 1]), pairing.of)))
+    for table, full in zip(utility_of(name).tables(pairing), each, strict=True):
+        np.testing.assert_array_equal(table, table.T)
+        np.testing.assert_allclose(table, full, rtol=1e-12)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.3, 1.0, 1e9, np.inf])

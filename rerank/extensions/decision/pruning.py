@@ -56,7 +56,9 @@ class Pruned:
     def line(self) -> str:
         """Return what was pruned as one line."""
         if not self.lists:
-            return f"pruning: no list has {SHORTEST} pseudo-references or more, all pairs were compared"
+            short = f"no list has {SHORTEST} pseudo-references or more"
+            why = "nothing is left out with 1" if self.alpha == 1 else short
+            return f"pruning: {why}, all pairs were compared"
         kept = f"{count(self.kept, 'candidate')} of {self.candidates:,} kept in {count(self.lists, 'list')}"
         pairs = f"{self.compared / self.pairs:.1%} of the pairs compared"
         error = f"{float(np.mean(self.errors)):.2%} a list at most, by the bootstrap"

@@ -25,6 +25,7 @@ from rerank.extensions.transductive.weighting.pairs import (
     Weighed,
     costs_of,
 )
+from rerank.extensions.transductive.weighting.ranking import ranking_points
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.meta_learner import MetaLearner
 from rerank.learners.rankboost import RankBoost
@@ -75,6 +76,13 @@ class ImportanceWeighting(Weighted):
     summary = "RankBoost with labelled pairs weighted by how much they look like those of the list"
     source = "Duh 2009"
 
+    ranking: float = setting(
+        0.0,
+        "weight of an item's score and place in the unadapted ranking, from 0 to 1 in each list, as two more "
+        "features whose differences are compared; 0 = none",
+        ge=0,
+    )
+
     def adapter(self, lists: CandidateLists) -> Adapter:
         return _Weighting(self, self.base_learner, lists)
 
@@ -82,13 +90,23 @@ class ImportanceWeighting(Weighted):
 class _Weighting(Adapter):
     """The labelled pairs, and what fits of RankBoost share."""
 
-    def __init__(self, settings: PairWeights, base: Learner, lists: CandidateLists) -> None:
+    def __init__(self, settings: ImportanceWeighting, base: Learner, lists: CandidateLists) -> None:
         self.settings, self.basis, self.points = settings, Basis(base, lists), Points(lists)
         self.training = training_pairs(self.basis, self.points)
+        self.unadapted = self.basis.fit() if settings.ranking else None
+        if self.unadapted is not None:
+            self.ranked = self._ranked(self.unadapted, lists)
+            self.training += training_pairs(self.basis, self.ranked)
+
+    def _ranked(self, unadapted: Model, lists: CandidateLists) -> Points:
+        return ranking_points(lists, unadapted.score_prepared(lists), self.settings.ranking)
 
     def adapt(self, one: CandidateLists, rng: np.random.Generator) -> Adapted:
         """Return RankBoost's model of the labelled pairs weighted for a list."""
-        found = self.settings.weigh(self.training, [(self.points, Points(one))], one.labels, rng)
+        spaces: list[Space] = [(self.points, Points(one))]
+        if self.unadapted is not None:
+            spaces.append((self.ranked, self._ranked(self.unadapted, one)))
+        found = self.settings.weigh(self.training, spaces, one.labels, rng)
         if found.weights is None:
             return Adapted(None, found.reason, found.figures)
         model = self.basis.fit(**self.settings.fit_inputs(found.weights))

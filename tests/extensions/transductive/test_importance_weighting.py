@@ -8,8 +8,10 @@ from small_training import fit
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.importance import ImportanceWeighting
-from rerank.extensions.transductive.space import Basis
-from rerank.extensions.transductive.weighting.pairs import costs_of
+from rerank.extensions.transductive.lists import generator, single
+from rerank.extensions.transductive.space import Basis, Points
+from rerank.extensions.transductive.weighting.pairs import TrainingPairs, costs_of
+from rerank.extensions.transductive.weighting.ranking import ranking_points
 
 QUICK = {"name": "rankboost", "rounds": 6}
 
@@ -154,3 +156,47 @@ def test_wrong_settings(settings, text):
 
 def test_widths_can_be_typed():
     assert ImportanceWeighting(widths="0.5,1").widths == (0.5, 1.0)
+
+
+def places_of(scores):
+    """Score and place of items from 0 to 1, by comparing every two items."""
+    n, spread = len(scores), max(scores) - min(scores)
+    if spread == 0:
+        return [(0.0, 0.0)] * n
+    below = [sum((b < a) + 0.5 * (b == a) for b in scores) - 0.5 for a in scores]
+    return [((a - min(scores)) / spread, p / (n - 1)) for a, p in zip(scores, below, strict=True)]
+
+
+def test_the_first_ranking_is_two_more_features(make_lists):
+    lists, test = make_lists(1), make_lists(2)
+    for i in (2, 4):
+        model = fit(method(widths=(1.0,), ranking=1.5), lists)
+        basis = Basis(model.method.base_learner, model.labelled)
+        unadapted = basis.fit()
+
+        def wide(some, unadapted=unadapted):
+            scores = unadapted.score_aligned(some).tolist()
+            bounds = zip(some.offsets[:-1].tolist(), some.offsets[1:].tolist(), strict=True)
+            columns = 1.5 * np.array([pair for a, b in bounds for pair in places_of(scores[a:b])])
+            return some.with_added({"score": columns[:, 0], "place": columns[:, 1]})
+
+        labelled, one = wide(model.labelled), wide(model.prepared(test).subset([i]))
+        training = TrainingPairs.of(basis.pairs, Points(labelled))
+        plain = method(widths=(1.0,))
+        rng = generator(single(model.prepared(test), i, labels=False), 1)
+        weights = plain.weigh(training, [(Points(labelled), Points(one))], None, rng).weights
+        found = model.ranker(test, i)
+        assert found.diagnostics["median"] == pytest.approx(np.median(weights), abs=1e-6)
+        assert found.diagnostics["sd"] == pytest.approx(np.std(weights), abs=1e-6)
+        expected = basis.fit(costs=costs_of(weights))
+        ready = model.prepared(test)
+        np.testing.assert_allclose(found.model.score_aligned(ready), expected.score_aligned(ready), atol=1e-6)
+        without = fit(plain, lists).ranker(test, i).diagnostics
+        assert found.diagnostics["sd"] != pytest.approx(without["sd"], abs=1e-6)
+
+
+def test_ties_and_equal_scores_of_the_first_ranking(make_lists):
+    lists = CandidateLists.from_arrays(np.zeros((7, 1)), group=[4, 2, 1])
+    found = ranking_points(lists, np.array([3.0, 1, 1, 5, 2, 2, 9]), 2.0)
+    expected = [*places_of([3.0, 1, 1, 5]), (0, 0), (0, 0), (0, 0)]
+    np.testing.assert_allclose(found.scores(np.eye(2)), 2 * np.array(expected))

@@ -25,6 +25,8 @@ from rerank.extensions.decision.combine import ensemble as ensemble
 from rerank.extensions.decision.consensus import consensus_features as consensus_features
 from rerank.extensions.decision.model import decide as decide
 from rerank.extensions.decision.unions import join_features as join_features
+from rerank.extensions.feature_selection.selected import SelectedFeatures as SelectedFeatures
+from rerank.extensions.feature_selection.selected import select_features as select_features
 from rerank.extensions.fusion.fuse import fuse as fuse
 from rerank.extensions.fusion.fuse import fuse_files as fuse_files
 from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rerank.cli.feature_selection import select
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
 from rerank.core.settings import setting
 from rerank.core.text import count
@@ -127,5 +128,5 @@ def qa(given: Qa) -> None:
 
 GROUP = VerbGroup(
     "Features computed from the candidates themselves.",
-    {"consensus": consensus, "parse": parse, "qa": qa},
+    {"consensus": consensus, "parse": parse, "qa": qa, "select": select},
 )

@@ -1,0 +1,1 @@
+"""Selection of features, before any learner: by filters, boosting, backward elimination and l1."""

@@ -95,6 +95,7 @@ VERBS = {
     "features consensus": "{data} --by 1 --out out.store",
     "features parse": "{data} --out parts",
     "features qa": "{data} --trees box --out out.store",
+    "features select": "{data} --keep 1 --out out.store",
     "importance weights": "model {data}",
     "importance permute": "model {data} --metric label@1",
     "importance ablate": "--data {data} --dev more.letor --metric label@1",
@@ -124,6 +125,8 @@ VALUES = {
     "ensemble --weights": "2,1",
     "fuse --set": "k=10",
     "--method": "isr",
+    "features select --ranker": "ridge",
+    "features select --step": "0.5",
     "--train": "qrels",
     "--rule": "margin",
     "--alpha": "0.6",
@@ -189,6 +192,11 @@ READING_VALUES = {
 }
 # What an option needs besides itself.
 ALSO = {
+    "features select --method": "",
+    "features select --keep": "",
+    "features select --criterion": "--method filter",
+    "features select --ranker": "--method backward",
+    "features select --step": "--method backward",
     "export --dialect": "--to sql",
     "import --first-column": "--from lightgbm",
     "--dev": "--metric label@1",

@@ -45,6 +45,7 @@ INPUTS = [
     "append {test.letor} x={scores} --to svmlight --out OUT",
     "label {dev.nbest} --refs {dev.ref} --metric sBLEU --to moses --out OUT",
     "features consensus {dev.nbest} --by ngram1 --to moses --out OUT",
+    "features select {train.letor} --keep 2 --to svmlight --out OUT",
     "weights import {w.tsv} --out OUT",
     "weights import b --format bllip --feature-names {ids} --out OUT",
     "weights export {model} --as tsv --out OUT",

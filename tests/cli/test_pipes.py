@@ -147,6 +147,7 @@ append |test s=|a.scores --out OUT --to jsonl
 split |test --part one=.5 --out OUT --suffix .letor
 label |a.nbest --refs |a.ref -m sBLEU
 features consensus |a.nbest --by ngram1 --out OUT --to jsonl
+features select |train --keep 2 --out OUT --to jsonl
 features qa |questions --trees box --match form --leaves form --out OUT --to jsonl
 weigh-lists |train |test --basis kernel --out OUT
 similarity |test --out OUT

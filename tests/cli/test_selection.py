@@ -158,6 +158,14 @@ def test_every_verb_that_reads_lists_chooses_features():
     reading = {name for name, one in found.items() if "--features" in {f for p in one.params for f in p.opts}}
     assert reading >= {
         *("train", "predict", "eval", "compare", "show", "validate", "pairs", "convert", "append", "split"),
-        *("label", "similarity", "weigh-lists", "features parse", "features qa", "features consensus"),
+        *(
+            "label",
+            "similarity",
+            "weigh-lists",
+            "features parse",
+            "features qa",
+            "features consensus",
+            "features select",
+        ),
         *("importance weights", "importance permute", "importance ablate"),
     }

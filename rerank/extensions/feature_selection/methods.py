@@ -36,7 +36,7 @@ from rerank.learners.minimise import Objective, Penalty, minimise
 from rerank.models.linear import LinearModel
 from rerank.models.stumps import StumpModel
 
-_ROUNDS, _MORE, _MOST_ROUNDS = 100, 4, 1_000_000  # of boosting: at first, and each time more of them
+_ROUNDS, _MORE, _MOST = 4, 4, 16  # of boosting for each feature: at first, each time as many more, at most
 _RATIO, _PATH = 0.5, 20  # of each strength of l1 and the one before, and how many are tried
 _LEAST, _DIGITS = 1e-300, 9  # of the largest worth, to which others are compared
 _TOLERANCE, _ITERATIONS = 1e-2, 200  # of each minimum
@@ -156,24 +156,28 @@ def _by_filter(lists: CandidateLists, criterion: str) -> Ordered:
 
 
 def _by_boosting(lists: CandidateLists, n: int) -> Ordered:
-    """Features in the order in which boosting chooses them; one that is the base score comes first."""
-    rounds = max(_ROUNDS, _MORE * n)
+    """Features in the order in which boosting chooses them; one that is the base score comes first.
+
+    They are fewer than ``n`` if 16 rounds for each of them choose fewer.
+    """
+    rounds = _ROUNDS * n
     while True:
         model = Boosting(rounds=rounds).fit(lists)
         assert isinstance(model, StumpModel)
         first = np.flatnonzero(model.weights)
         order = np.concatenate([first, model.feature]).astype(np.int64)
         _, places = np.unique(order, return_index=True)
-        if len(places) >= n or model.n_rounds < rounds or rounds >= _MOST_ROUNDS:
+        if len(places) >= n or model.n_rounds < rounds or rounds >= _MOST * n:
             break
-        rounds = min(_MORE * rounds, _MOST_ROUNDS)
+        rounds *= _MORE
     places = np.sort(places)
-    return order[places], places + 1.0, "the round in which boosting first chooses them"
+    return order[places], places.astype(np.float64), "the order in which boosting chooses them"
 
 
 def _deviations(lists: CandidateLists) -> Floats:
     """The deviation of each feature from the means of lists, up to a factor that is the same for all."""
-    return np.sqrt(np.maximum(evidence(lists)[3], 0.0))
+    found: Floats = np.sqrt(np.maximum(evidence(lists)[3], 0.0))
+    return found
 
 
 def _backward(lists: CandidateLists, n: int, how: Selecting) -> Ordered:

@@ -37,7 +37,9 @@ cdef struct Items:
     int* tree
 
 
-cdef inline Py_ssize_t values_of_row(const Rows* X, long long row, int* feature, double* value) noexcept nogil:
+cdef inline Py_ssize_t values_of_row(
+    const Rows* X, long long row, int* feature, double* value
+) noexcept nogil:
     """OUT the features of a row that are not 0, in any order, and their values. Return how many there are."""
     cdef Py_ssize_t m, n = 0
     cdef long long at
@@ -183,7 +185,8 @@ def relevance(
     cdef double[:, ::1] keys = np.empty((2, longest))
     cdef long long[:, ::1] numbers = np.empty((3, longest), dtype=np.int64)
     cdef Columns c = Columns(
-        &of_feature[0, 0], &start[0], &of_feature[1, 0], &value[0], &place[0], &of_feature[2, 0], &row_value[0]
+        &of_feature[0, 0], &start[0], &of_feature[1, 0], &value[0], &place[0], &of_feature[2, 0],
+        &row_value[0],
     )
     cdef Items s = Items(
         0, NULL, NULL, &numbers[0, 0], &keys[0, 0], &keys[1, 0], &numbers[1, 0], &numbers[2, 0], &tree[0]

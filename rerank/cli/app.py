@@ -81,7 +81,7 @@ VERBS = {
         "Report versions, extras, threads, memory and a cluster, for bug reports; exit 1 if one fails.",
     ),
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
-    "features": ("features.GROUP", "Features computed from the candidates themselves."),
+    "features": ("features.GROUP", "Make or select features."),
     "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),
     "export": (
         "models.export_",

@@ -1,4 +1,4 @@
-"""``rerank features``: features computed from the candidates themselves."""
+"""``rerank features``: features made from the candidates, or selected."""
 
 from __future__ import annotations
 
@@ -127,6 +127,5 @@ def qa(given: Qa) -> None:
 
 
 GROUP = VerbGroup(
-    "Features computed from the candidates themselves.",
-    {"consensus": consensus, "parse": parse, "qa": qa, "select": select},
+    "Make or select features.", {"consensus": consensus, "parse": parse, "qa": qa, "select": select}
 )

@@ -31,8 +31,7 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 def some(names: Sequence[str], most: int = 3) -> str:
     """Return the first names, followed by "..." if there are more; of a name at most 60 characters."""
-    shown = [cut(name, LONGEST_QUOTE) for name in names[:most]]
-    return ", ".join([*shown, *["..."] * (len(names) > most)])
+    return ", ".join([*(cut(name, LONGEST_QUOTE) for name in names[:most]), *["..."] * (len(names) > most)])
 
 
 _RANGE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})")
@@ -47,8 +46,7 @@ class Pattern(Struct, frozen=True):
     @property
     def range(self) -> tuple[int, int] | None:
         """The first and the last number of a range, None if it has another form."""
-        found = _RANGE.fullmatch(self.text)
-        return None if found is None else (int(found[1]), int(found[2]))
+        return (int(found[1]), int(found[2])) if (found := _RANGE.fullmatch(self.text)) else None
 
 
 def short_names(sources: Sequence[str]) -> list[str]:

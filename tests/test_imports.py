@@ -178,6 +178,7 @@ def test_nothing_but_the_command_line_and_the_names_of_the_package_imports_an_ex
             "__init__.pyi",
             "cli/ensemble.py",
             "cli/evaluate.py",
+            "cli/feature_selection.py",
             "cli/features.py",
             "cli/fuse.py",
             "cli/lists.py",

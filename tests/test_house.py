@@ -65,7 +65,7 @@ NEW_ROOMS = (
         "learners/winnow.py",
         "metrics/signatures.py",
     ),
-    *("learners/kernel_perceptron.py", "models/voted_preference.py"),
+    *("learners/bounds.py", "learners/kernel_perceptron.py", "models/voted_preference.py"),
     *("similarity/tree_sums.py", "similarity/item_sums.py"),
     "training/cross_validation.py",
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from rerank.cli.frame import Output, Verb, VerbGroup, inform, verb, write
-from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.models.exchange.settings import ExportModel, ExportWeights, ImportModel, ImportWeights
 
 
 class Show(Output, Verb):
     """Options of ``rerank show``."""
+
+    reads: ClassVar = True
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     top: int | None = setting(None, "only the N heaviest weights", flags=("--top", "-n"), metavar="N", ge=0)
@@ -29,6 +32,7 @@ class Show(Output, Verb):
         metavar="ITEMS",
     )
     unscaled: bool = setting(False, "weights of the raw features (linear models): divided by the scaling")
+    bounds: str | None = setting(None, "theoretical bounds of a perceptron on judged lists", metavar="DATA")
 
 
 @verb(Show)
@@ -39,23 +43,22 @@ def show(given: Show) -> None:
     rerank show model --top 10
     rerank show model --unscaled --features 'prm*,-length'
     rerank show model --fragments 50 --min-nodes 4
+    rerank show model --bounds train.txt
     """
-    from rerank.data.reading import checked_patterns
-    from rerank.extensions.parsing.fragments import has_fragments, model_fragments
-    from rerank.extensions.parsing.fragments.mining import DEFAULT
+    from rerank.data.reading import Reading, checked_patterns
+    from rerank.extensions.parsing.fragments import shown_fragments
+    from rerank.learners.bounds import bounds_on
     from rerank.models import describe as models
     from rerank.models.base import load_model
     from rerank.models.describe import shown_weights
 
-    if given.fragments == 0 and given.min_nodes is not None:
-        raise ConfigError("--min-nodes: found --fragments 0, which shows none")
-    given.check_out(given.model)
+    given.check_out(given.model, *filter(None, [given.bounds]))
     loaded = load_model(given.model)
     people = given.as_ not in ("json", "csv")
     top = 0 if loaded.weighs_items and people and given.top is None and not given.items else given.top
-    found = None
-    if given.fragments or given.min_nodes or (given.fragments is None and has_fragments(loaded)):
-        found = model_fragments(loaded, given.fragments or DEFAULT, min_nodes=given.min_nodes or 1)
+    found: Any = shown_fragments(loaded, given.fragments, given.min_nodes)
+    if given.bounds is not None or given.reading != Reading():
+        found = bounds_on(loaded, given.bounds, given.reading)
     shown = shown_weights(loaded, checked_patterns(given.features), given.unscaled, given.model)
     write(
         given.as_,

@@ -7,6 +7,7 @@ from rerank.extensions.parsing.fragments.mining import (
     has_fragments,
     heaviest_fragments,
     model_fragments,
+    shown_fragments,
 )
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "has_fragments",
     "heaviest_fragments",
     "model_fragments",
+    "shown_fragments",
 ]

@@ -322,6 +322,18 @@ def model_fragments(model: Model, n: int = DEFAULT, *, min_nodes: int = 1) -> Mo
     return ModelFragments(found, products)
 
 
+def shown_fragments(model: Model, n: int | None, min_nodes: int | None) -> ModelFragments | None:
+    """Return what ``rerank show`` prints of a model: None without fragments, or if ``n`` is 0.
+
+    Raises ConfigError as ``model_fragments``, or if ``min_nodes`` would have no effect.
+    """
+    if n == 0 and min_nodes is not None:
+        raise ConfigError("--min-nodes: found --fragments 0, which shows none")
+    if n or min_nodes or (n is None and has_fragments(model)):
+        return model_fragments(model, n or DEFAULT, min_nodes=min_nodes or 1)
+    return None
+
+
 def _terms(expression: Sum) -> tuple[dict[Leaf, float], list[str]]:
     """The tree kernels that stand alone, with their weights, and the products that contain others."""
     alone: dict[Leaf, float] = {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
+from rerank.cli.detail import Detailed
 from rerank.cli.frame import OUTPUTS, TESTS, Output, Verb, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
@@ -48,7 +49,7 @@ class Paged(Settings):
     )
 
 
-class Evaluate(Paged, Output, Verb):
+class Evaluate(Detailed, Paged, Output, Verb):
     """Options of ``rerank eval``."""
 
     reads: ClassVar = True
@@ -98,7 +99,7 @@ def evaluate(given: Evaluate) -> None:
 
     if given.html is not None and given.replicas:
         raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
-    judging, curve = dict(given.judging), None
+    judging, curve = given.detailed(dict(given.judging)), None
     if given.curve_n is not None:
         from rerank.extensions.selection.samples import SampleCurve, by_sizes
 
@@ -108,7 +109,7 @@ def evaluate(given: Evaluate) -> None:
     names = [*(given.systems or []), *filter(None, [given.judging.get("baseline")])]
     files = {"--per-list": given.per_list, "--out": given.out}
     with with_page(given.html, given.data, given.reading, names, files) as show:
-        others = given.others("data", "systems", "html", "by_list", "as_", "out", "curve_n")
+        others = given.others("data", "systems", "html", "by_list", "as_", "out", "curve_n", "detail")
         result = evaluate_files(given.data, given.systems or [], **others, **judging)
         if given.curve_n is not None:
             curve = SampleCurve(result, given.judging["metrics"], given.curve_n)

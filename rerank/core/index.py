@@ -108,6 +108,8 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
     "metric": {
         'AP': ('rerank.metrics.ranking', ('MAP', 'average-precision', 'map_cut'), ()),
         'BLEU': ('rerank.metrics.bleu', (), ()),
+        'BLEU.length': ('rerank.metrics.detail', (), ()),
+        'BLEU.precision': ('rerank.metrics.detail', (), ()),
         'CER': ('rerank.metrics.edit', (), ()),
         'CER.del': ('rerank.metrics.operations', (), ()),
         'CER.ins': ('rerank.metrics.operations', (), ()),
@@ -140,6 +142,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'Spearman': ('rerank.metrics.correlation', ('rho',), ()),
         'Success': ('rerank.metrics.ranking', ('hit-rate',), ()),
         'TER': ('rerank.metrics.edit', (), ()),
+        'TER.edits': ('rerank.metrics.detail', (), ()),
         'TM': ('rerank.extensions.proteins.metrics', ('TM-score', 'TM_score', 'TMscore'), ()),
         'WER': ('rerank.metrics.edit', (), ()),
         'WER.del': ('rerank.metrics.operations', (), ()),

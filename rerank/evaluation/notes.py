@@ -47,7 +47,7 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
         size = getattr(metric, "cutoff", None) or 0
         if not metric.of_scores or size >= lists.lengths.max() > 1 or (size == 1 and hasattr(metric, "draw")):
             continue  # Success@8 of 8 items is the bound that it is meant to be, best@1 a single sample
-        if same and not _nothing_reaches(lists, name):
+        if same and not (hasattr(metric, "of_length") or _nothing_reaches(lists, name)):
             note(f"{lists.source}: {name} is {info.oracle:.6g} for every order of these lists")
 
 

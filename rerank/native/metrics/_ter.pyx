@@ -7,7 +7,7 @@ The numbers are those of sacrebleu's TER (Snover et al. 2006; its limits and tie
 import numpy as np
 
 from libc.stdlib cimport abs
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from rerank.native.metrics._ter_matrix cimport BEAM, BITS, INSIDE, Pair, cell, distance, fill, segments, shape
 from rerank.native.data._count cimport Count
@@ -15,6 +15,10 @@ from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
 
 cdef enum:
+    SUBSTITUTED = 0
+    INSERTED = 1
+    DELETED = 2
+    SHIFTED = 3
     MAX_SIZE = 10  # words of a shift
     MAX_DISTANCE = 50
     MAX_TRIED = 1000
@@ -23,9 +27,13 @@ cdef struct Shift:
     int gain, length, start, target
 
 
-cdef void trace(Pair* p) noexcept nogil:
-    """Follow the best path back from the end: a match or substitution first, then a word of the candidate."""
+cdef void trace(Pair* p, int* parts) noexcept nogil:
+    """Follow the best path back from the end: a match or substitution first, then a word of the candidate.
+
+    OUT parts (3): substitutions, insertions and deletions of the path.
+    """
     cdef int i = p.n, j = p.m, value
+    parts[SUBSTITUTED] = parts[INSERTED] = parts[DELETED] = 0
     p.ref_errors[0] = 0
     p.hyp_errors[0] = 0
     while i > 0 or j > 0:
@@ -35,14 +43,17 @@ cdef void trace(Pair* p) noexcept nogil:
         ):
             p.align[j - 1] = i - 1
             p.ref_errors[j] = p.hyp_errors[i] = p.hyp[i - 1] != p.ref[j - 1]
+            parts[SUBSTITUTED] += p.ref_errors[j]
             i -= 1
             j -= 1
         elif i > 0 and value == cell(p.cells + p.at[i - 1], p.low[i - 1], p.high[i - 1], j) + 1:
             p.hyp_errors[i] = 1
+            parts[INSERTED] += 1
             i -= 1
         else:
             p.align[j - 1] = i - 1
             p.ref_errors[j] = 1
+            parts[DELETED] += 1
             j -= 1
     for i in range(p.n):
         p.hyp_errors[i + 1] += p.hyp_errors[i]
@@ -134,11 +145,16 @@ cdef int perform(Pair* p, const Shift* shift) noexcept nogil:
     return parts[4]
 
 
-cdef int edits_of(Pair* p) noexcept nogil:
-    """Return the shifts and edits of one candidate; the words in ``hyp`` are reordered."""
+cdef int edits_of(Pair* p, int* parts) noexcept nogil:
+    """Return the shifts and edits of one candidate; the words in ``hyp`` are reordered.
+
+    OUT parts (4): substitutions, insertions, deletions and shifts.
+    """
     cdef Shift best
-    cdef int shifts = 0, tried = 0, edits, known = 0
+    cdef int tried = 0, edits, known = 0
+    memset(parts, 0, 4 * sizeof(int))
     if p.m == 0:
+        parts[INSERTED] = p.n
         return p.n
     shape(p)
     p.plus[0] = ~<word>0
@@ -146,13 +162,11 @@ cdef int edits_of(Pair* p) noexcept nogil:
     p.score[0] = p.m
     while True:
         edits = fill(p, known)
-        if edits == 0:
-            return shifts
-        trace(p)
-        if find_shift(p, edits, &tried, &best) <= 0 or tried >= MAX_TRIED:
-            return shifts + edits
+        trace(p, parts)
+        if edits == 0 or find_shift(p, edits, &tried, &best) <= 0 or tried >= MAX_TRIED:
+            return parts[SHIFTED] + edits
         known = perform(p, &best)
-        shifts += 1
+        parts[SHIFTED] += 1
 
 
 cdef void lay_out(Pair* p, int* ints, word* words, long long* at, int n, int m, int largest) noexcept nogil:
@@ -190,7 +204,8 @@ cdef void enter(Pair* p, word* places, bint new) noexcept nogil:
 def edits(Numbers numbers, Count[:, ::1] out):
     """OUT out (n_items, 2): the fewest edits and shifts to a reference, the references' mean length.
 
-    An out of int is for one reference.
+    An out (n_items, 6) gets their substitutions, insertions, deletions and shifts too; of the first reference
+    on ties. An out of int is for one reference.
     """
     cdef const Ids* given = &numbers.here
     cdef const long long* bounds = given.bounds
@@ -199,6 +214,9 @@ def edits(Numbers numbers, Count[:, ::1] out):
     cdef Py_ssize_t n_references = given.n_references, i, r, k
     cdef long long j, total, length = 0
     cdef Count found
+    cdef bint detailed = out.shape[1] > 2
+    cdef int[4] parts
+    cdef Py_ssize_t part
     cdef Pair p
     cdef int n = numbers.longest_item, m = numbers.longest_reference, largest = numbers.largest
     cdef long long cells = min((n + 1) * <long long>(m + 1), 2 * (m + 1) + m + 2 * (BEAM + 1) * <long long>n)
@@ -218,8 +236,11 @@ def edits(Numbers numbers, Count[:, ::1] out):
                 for j in range(offsets[i] - offsets[0], offsets[i + 1] - offsets[0]):
                     p.n = <int>(bounds[j + 1] - bounds[j])
                     memcpy(p.hyp, given.ids + bounds[j], p.n * sizeof(int))
-                    found = <Count>edits_of(&p)
+                    found = <Count>edits_of(&p, parts)
                     if r == 0 or found < out[j, 0]:
                         out[j, 0] = found
+                        if detailed:
+                            for part in range(4):
+                                out[j, 2 + part] = <Count>parts[part]
                     out[j, 1] = <Count>(<double>total / <double>n_references)
                 enter(&p, &words[0], False)

@@ -33,7 +33,7 @@ from rerank.metrics.selecting import (
 )
 
 if TYPE_CHECKING:
-    from rerank.core.types import Counts, Index
+    from rerank.core.types import AnyArray, Index
 
 Length = Literal["penalty", "ratio", "texts", "references"]
 Edit = Literal["sub", "ins", "del", "shift"]
@@ -49,7 +49,7 @@ class _OfBleu(SelectingMetric):
     tok: Tokenizer = tok_setting()
     lc: bool = lc_setting()
 
-    def judged_by(self, preparation: Preparation) -> tuple[Counts, str, Selection]:
+    def judged_by(self, preparation: Preparation) -> tuple[AnyArray, str, Selection]:
         """Return the statistics of BLEU (n_items, 10), the signature, and the choice of items."""
         counts = preparation.shared(BleuStatistics(tok=self.tok, lc=self.lc))
         nrefs = f"nrefs:{reference_count(preparation.lists)}"
@@ -89,7 +89,7 @@ class NgramPrecision(_OfBleu):
     def prepare_in(self, preparation: Preparation) -> RatioJudge:
         counts, signature, stage = self.judged_by(preparation)
         columns = [self.cutoff - 1, ORDERS + self.cutoff - 1]
-        per_item: Counts = np.ascontiguousarray(counts[:, columns])
+        per_item: AnyArray = np.ascontiguousarray(counts[:, columns])
         return PrecisionJudge(self.name, signature, stage, per_item)
 
 
@@ -142,7 +142,7 @@ class BleuLength(_OfBleu):
 
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
         counts, signature, stage = self.judged_by(preparation)
-        lengths: Counts = np.ascontiguousarray(counts[:, -2:])
+        lengths: AnyArray = np.ascontiguousarray(counts[:, -2:])
         if self.part in ("texts", "references"):
             column = np.ascontiguousarray(lengths[:, int(self.part == "references")], dtype=np.float64)
             return MeanJudge(self.name, signature, stage, column)
@@ -175,10 +175,10 @@ class TerPart(Ter):
     part: Edit = setting("sub", "sub, ins, del or shift")
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
-        counts = preparation.shared(TerEdits(**_own(TerEdits, self)))
+        counts: AnyArray = preparation.shared(TerEdits(**_own(TerEdits, self)))
         whole = Ter(**_own(Ter, self)).prepare_in(preparation)
         signature = whole.signature.replace("TER", f"{self.family}(part={self.part})", 1)
-        per_item: Counts = np.ascontiguousarray(counts[:, [2 + _EDITS.index(self.part), 1]])
+        per_item: AnyArray = np.ascontiguousarray(counts[:, [2 + _EDITS.index(self.part), 1]])
         return RateJudge(self.name, signature, preparation.of_lists(Selection), per_item, better=-1)
 
 

@@ -166,9 +166,9 @@ class TerPart(Ter):
 
     summary = "edits of TER of one kind per 100 words of the references"
     meaning = (
-        "100 times the substitutions (part=sub), insertions (ins), deletions (del) or shifts of blocks (shift) "
-        "of words, over the mean number of words of the references. The four sum to TER. An insertion is a "
-        "word that the reference lacks. In percent."
+        "100 times the substitutions (part=sub), insertions (ins), deletions (del) or shifts of blocks "
+        "(shift) of words, over the mean number of words of the references. The four sum to TER. An "
+        "insertion is a word that the reference lacks. In percent."
     )
     elsewhere = "tercom counts them; sacrebleu has the sum only"
     examples = ("TER.edits(part=shift)", "TER.edits(case_sensitive=1, part=del)")

@@ -56,7 +56,7 @@ def main() -> None:
         model = KernelPerceptron(kernel=asked.kernel, epochs=epochs).fit(lists)
         took, row = time.process_time() - started, model.curve[-1]
         print(
-            f"{epochs} epochs: {took:.1f} s, {row['updates']} updates in the last, {row['support']} support items"
+            f"{epochs} epochs: {took:.1f} s, {row['updates']} updates last, {row['support']} support items"
         )
 
 

@@ -55,9 +55,7 @@ def main() -> None:
         started = time.process_time()
         model = KernelPerceptron(kernel=asked.kernel, epochs=epochs).fit(lists)
         took, row = time.process_time() - started, model.curve[-1]
-        print(
-            f"{epochs} epochs: {took:.1f} s, {row['updates']} updates last, {row['support']} support items"
-        )
+        print(f"{epochs} epochs: {took:.1f} s, {row['updates']} updates last, {row['support']} support items")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def main() -> None:
             started = time.process_time()
             found.append(sums(items, which, coefficients, items))
             seconds.append(time.process_time() - started)
-        np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
         ratio = seconds[1] / seconds[0]
         print(f"{n:4d} items: {1e3 * seconds[0]:7.1f} ms, rows {1e3 * seconds[1]:7.1f} ms, {ratio:.1f} times")
     for epochs in range(1, asked.epochs + 1):

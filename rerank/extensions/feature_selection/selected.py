@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
+from rerank.core.errors import ConfigError
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 from rerank.data.scaling import fit_scaling
 from rerank.extensions.feature_selection.methods import Selected, narrowed, select
 from rerank.extensions.feature_selection.options import Selecting
-from rerank.formats.base import save
+from rerank.formats.base import FORMATS, save
 from rerank.formats.sources import Data, checked_format, read_lists
 from rerank.learners.ranksvm import RankSVM
 
@@ -57,7 +59,8 @@ def select_features(
     Raises
     ------
     RerankError
-        ConfigError if settings do not fit together; FitError if there are fewer features than are to be kept,
+        ConfigError if settings do not fit together, or the format of ``out`` holds no names of features and
+        these are no numbers; FitError if there are fewer features than are to be kept,
         a value is missing, or the lists have no pair; the errors of files.
 
     References
@@ -81,5 +84,21 @@ def select_features(
     names = lists.names()
     made = narrowed(lists, found.columns)
     if out is not None and target is not None:
-        save(made, out, target)
+        save(_as_written(lists, made, found, target, out), out, target)
     return SelectedFeatures(made, [names[j] for j in found.columns.tolist()], found, found.line(names))
+
+
+def _as_written(
+    lists: CandidateLists, made: CandidateLists, found: Selected, target: str, out: str
+) -> CandidateLists:
+    """The lists with what is kept; in a format without names others are 0, so that numbers stay."""
+    if FORMATS.get(target)().keeps(made, "feature_names"):
+        return made
+    if not lists.columns().unnamed:
+        text = (
+            f"{target} holds no names of features, so that those that are kept would be mistaken for others"
+        )
+        raise ConfigError(f"{out}: {text}; write a store or jsonl (--to)")
+    places = np.full(lists.n_features, -1, dtype=np.int64)
+    places[found.columns] = found.columns
+    return lists.with_features(lists.features.select(places, lists.n_features), None)

@@ -106,3 +106,29 @@ def test_the_verb_writes_the_lists_with_what_is_kept(rerank, tmp_path):
     np.testing.assert_array_equal(few.features.to_dense(), made.lists.features.to_dense())
     rerank("features", "select", whole, "--keep", "11", "--out", tmp_path / "x.jsonl", code=2)
     assert not (tmp_path / "x.jsonl").exists()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_features_without_names_keep_their_numbers_in_a_file(method, rerank, tmp_path):
+    whole, few, new = tmp_path / "all.letor", tmp_path / "few.letor", tmp_path / "new.letor"
+    for path, seed in ((whole, 4), (new, 5)):
+        package.save(some_lists(seed=seed, d=9, sizes=(9, 12, 7, 10), unjudged=0.0), str(path))
+    rerank("features", "select", whole, "--keep", "2", "--method", method, "--out", few)
+    kept = package.select_features(package.load(str(whole)), 2, method=method)
+    again = package.load(str(few))
+    used = np.flatnonzero(np.abs(again.features.to_dense()).any(axis=0)) + 1
+    assert sorted(kept.names) == [str(j) for j in used]
+    rerank("train", "--data", few, "--learner", "ranksvm", "--scaling", "none", "--out", tmp_path / "m")
+    rerank("predict", tmp_path / "m", new, "--out", tmp_path / "s")
+    alone = package.train(kept.lists, "ranksvm", scaling="none")
+    expected = alone.score(narrowed(package.load(str(new)), kept.found.columns))
+    np.testing.assert_allclose(np.loadtxt(tmp_path / "s"), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_names_that_a_format_would_lose_are_refused(rerank, tmp_path):
+    named = some_lists(seed=6, d=3)
+    store = tmp_path / "s.jsonl"
+    package.save(named.with_features(named.features, ["a", "b", "c"]), str(store))
+    err = rerank("features", "select", store, "--keep", "2", "--out", tmp_path / "x.letor", code=2).err
+    assert "svmlight holds no names of features" in err
+    assert not (tmp_path / "x.letor").exists()

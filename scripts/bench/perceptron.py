@@ -10,6 +10,7 @@ the pair loop to the engine that `auto` takes, the growth exponents, and an epoc
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
 from rerank.learners.perceptron import Perceptron
+from rerank.learners.winnow import Winnow
 from rerank.native.learners import _violations
 
 SIZES = (27, 100, 200, 300, 500, 1000, 2000, 4000, 8000)
@@ -113,12 +115,11 @@ def print_epoch() -> None:
     w = np.ones(20)
     alone = cpu_seconds(lambda: lists.features.scores(w), 5)
     print(f"\nscores of 1,000 x 1,000 x 20 alone: {1e3 * alone:.1f} ms CPU")
-    for margin in ("even", "uneven"):
-        once, more = (cpu_seconds(partial(Perceptron(margin=margin, epochs=r).fit, lists)) for r in (1, 6))
+    for margin, kind in itertools.product(("even", "uneven"), (Perceptron, Winnow)):
+        once, more = (cpu_seconds(partial(kind(margin=margin, epochs=r).fit, lists)) for r in (1, 6))
         epoch = (more - once) / 5
-        print(
-            f"an epoch of Algorithm 2, {margin}: {1e3 * epoch:.1f} ms CPU, {epoch / alone:.1f} x the scores"
-        )
+        what = f"an epoch of Algorithm 2, {kind.name}, {margin}"
+        print(f"{what}: {1e3 * epoch:.1f} ms CPU, {epoch / alone:.1f} x the scores")
 
 
 if __name__ == "__main__":

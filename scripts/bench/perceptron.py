@@ -21,7 +21,7 @@ from common import cpu_seconds
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
+from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, make_pairs
 from rerank.learners.perceptron import Perceptron
 from rerank.learners.winnow import Winnow
 from rerank.native.learners import _violations
@@ -115,7 +115,8 @@ def print_epoch() -> None:
     w = np.ones(20)
     alone = cpu_seconds(lambda: lists.features.scores(w), 5)
     print(f"\nscores of 1,000 x 1,000 x 20 alone: {1e3 * alone:.1f} ms CPU")
-    for margin, kind in itertools.product(("even", "uneven"), (Perceptron, Winnow)):
+    margins: tuple[MarginName, ...] = ("even", "uneven")
+    for margin, kind in itertools.product(margins, (Perceptron, Winnow)):
         once, more = (cpu_seconds(partial(kind(margin=margin, epochs=r).fit, lists)) for r in (1, 6))
         epoch = (more - once) / 5
         what = f"an epoch of Algorithm 2, {kind.name}, {margin}"

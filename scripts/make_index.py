@@ -22,6 +22,7 @@ from rerank.formats.weights import WEIGHTS  # noqa: E402
 from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.metrics.judging import SETS  # noqa: E402
+from rerank.metrics.signatures import NORMALISERS  # noqa: E402
 from rerank.models.base import CALIBRATIONS, MODELS  # noqa: E402
 from rerank.models.exchange.weights import MODEL_FORMATS  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
@@ -33,6 +34,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     WEIGHTS,
     LEARNERS,
     FAMILIES,
+    NORMALISERS,
     MODELS,
     MODEL_FORMATS,
     CALIBRATIONS,
@@ -68,11 +70,8 @@ def index() -> str:
     }
     lines = [HEAD + "{"]
     for kind, entries in found.items():
-        lines += [
-            f'    "{kind}": {{',
-            *(f"        {name!r}: {entry!r}," for name, entry in entries.items()),
-            "    },",
-        ]
+        lines += [f'    "{kind}": {{', *(f"        {name!r}: {entry!r}," for name, entry in entries.items())]
+        lines[-1] += " },"
     # Not classes of a registry, but names to choose from.
     named = {"scaling": (("auto", *SCALINGS), "rerank.data.scaling")}
     named["preset of metrics"] = tuple(SETS), "rerank.metrics.judging"

@@ -52,6 +52,7 @@ NEW_ROOMS = (
     "extensions/transductive/weighting/ranking.py",
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
+    "extensions/speech/",
     "extensions/transductive/regularisation/",
     "extensions/transductive/tied_ratio.py",
     "extensions/transductive/distances.py",

@@ -79,7 +79,11 @@ def line_chart(
     """
     check_figure(path)
     for curve in curves:
-        _check_curve(curve)
+        arrays = [curve.x, curve.y, *([] if curve.error is None else [curve.error])]
+        if len({np.shape(values) for values in arrays}) > 1 or np.ndim(curve.x) != 1:
+            raise DataError(f"figure: curve {curve.name!r} has arrays of different lengths")
+        if any(np.any(np.abs(values) > _LARGEST) for values in arrays):
+            raise DataError(f"figure: curve {curve.name!r} has a value above {_LARGEST:g} in magnitude")
 
     def draw(axes: Any) -> None:
         if log_y and any(np.any(curve.y > 0) for curve in curves):
@@ -157,14 +161,6 @@ def point_map(
         _label(axes, points, labels)
 
     _write(path, draw, (8.0, 6.0))
-
-
-def _check_curve(curve: Curve) -> None:
-    arrays = [curve.x, curve.y, *([] if curve.error is None else [curve.error])]
-    if len({np.shape(values) for values in arrays}) > 1 or np.ndim(curve.x) != 1:
-        raise DataError(f"figure: curve {curve.name!r} has arrays of different lengths")
-    if any(np.any(np.abs(values) > _LARGEST) for values in arrays):
-        raise DataError(f"figure: curve {curve.name!r} has a value above {_LARGEST:g} in magnitude")
 
 
 def require_matplotlib() -> Any:

@@ -10,14 +10,19 @@ from __future__ import annotations
 
 INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
     "format": {
+        'asr-json': ('rerank.extensions.speech.beams', ('ctc', 'whisper'), ((), 'jsonl', (b'"beams"', b'"alternatives"', b'"sequences_scores"', b'"segments"'), None, (), "a folder of Whisper's JSON")),
         'bllip': ('rerank.extensions.parsing.bllip', (), (('.bllip',), None, (b'S=',), None, (), '')),
+        'espnet': ('rerank.extensions.speech.espnet', (), ((), 'json-run', (b'"utts"',), None, (), "a folder of ESPnet's N-best lists (1best_recog, ...)")),
         'fairseq': ('rerank.formats.fairseq', (), ((), None, (b'H-',), None, (), '')),
         'flat': ('rerank.formats.flat', ('text',), ((), None, (), None, (), '')),
+        'icefall': ('rerank.extensions.speech.icefall', ('k2',), ((), None, (b':\thyp=', b':\tref='), None, (), '')),
         'json-run': ('rerank.formats.trec', ('beir', 'mteb'), (('.json',), None, (b'{',), None, (), '')),
         'jsonl': ('rerank.formats.jsonl', ('ndjson',), (('.jsonl', '.ndjson'), None, (b'{',), None, (), '')),
+        'kaldi': ('rerank.extensions.speech.kaldi', (), ((), None, (b'-1 \n0', b'-1\n0\t', b'-1\n0 1 '), None, (), "a folder of Kaldi's N-best archives (words_text, text or words, and costs)")),
         'lm-eval': ('rerank.formats.samples.tools', ('lm-evaluation-harness',), ((), 'jsonl', (b'{',), None, (), '')),
         'moses': ('rerank.formats.moses', ('nbest',), (('.moses',), None, (b'|||',), None, (), '')),
         'msmarco': ('rerank.formats.trec', (), ((), None, (b' ', b'\t'), 3, (), '')),
+        'nemo-beams': ('rerank.extensions.speech.nemo', (), ((), None, (), None, (), '')),
         'nemo-skills': ('rerank.formats.samples.tools', (), ((), 'jsonl', (b'{',), None, (), '')),
         'openai-batch': ('rerank.formats.samples.tools', ('vllm-batch',), ((), 'jsonl', (b'{',), None, (), '')),
         'parquet': ('rerank.formats.parquet', (), (('.parquet',), None, (b'PAR1',), None, (), '')),
@@ -30,13 +35,11 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'svmtk': ('rerank.extensions.parsing.svmtk', (), (('.svmtk',), None, (b'|BT|', b'|ET|', b'|BV|', b'|EV|'), None, (), '')),
         'svmtk-pairs': ('rerank.extensions.parsing.svmtk', (), (('.svmtk-pairs',), None, (), None, (), '')),
         'table': ('rerank.formats.table', ('csv', 'tsv'), (('.csv', '.tsv'), None, (), None, (), '')),
-        'trec': ('rerank.formats.trec', ('run',), (('.run', '.trec'), None, (b'Q0', b'q0'), None, (), '')),
-    },
+        'trec': ('rerank.formats.trec', ('run',), (('.run', '.trec'), None, (b'Q0', b'q0'), None, (), '')), },
     "weights format": {
         'bllip': ('rerank.extensions.parsing.bllip', (), ()),
         'moses-ini': ('rerank.formats.moses', (), ()),
-        'tsv': ('rerank.formats.weights', (), ()),
-    },
+        'tsv': ('rerank.formats.weights', (), ()), },
     "learner": {
         'bayesfuse': ('rerank.extensions.fusion.probability', (), ()),
         'best-feature': ('rerank.learners.baselines', (), ()),
@@ -55,6 +58,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'fg': ('rerank.extensions.transductive.generation', (), ()),
         'fg-inductive': ('rerank.extensions.transductive.inductive', (), ()),
         'fg-iw': ('rerank.extensions.transductive.importance', (), ()),
+        'grid': ('rerank.extensions.speech.grid', ('grid-search',), ()),
         'isr': ('rerank.extensions.fusion.learners', (), ()),
         'iw': ('rerank.extensions.transductive.importance', ('importance-weighting',), ()),
         'kernel-perceptron': ('rerank.learners.kernel_perceptron', (), ()),
@@ -103,8 +107,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'winnow': ('rerank.learners.winnow', (), ()),
         'wmnz': ('rerank.extensions.fusion.weights', ('weighted_mnz',), ()),
         'wrrf': ('rerank.extensions.fusion.weights', ('w_rrf', 'weighted_rrf'), ()),
-        'wsum': ('rerank.extensions.fusion.weights', ('weighted_sum',), ()),
-    },
+        'wsum': ('rerank.extensions.fusion.weights', ('weighted_sum',), ()), },
     "metric": {
         'AP': ('rerank.metrics.ranking', ('MAP', 'average-precision', 'map_cut'), ()),
         'BLEU': ('rerank.metrics.bleu', (), ()),
@@ -169,8 +172,10 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'sBLEU': ('rerank.metrics.bleu', ('BLEU+1', 'sentence-BLEU'), ()),
         'wmaj': ('rerank.metrics.voting', ('weighted-majority',), ()),
         'z': ('rerank.metrics.labels', ('z-score',), ()),
-        'zero-one': ('rerank.metrics.classification', ('zero-one-loss',), ()),
-    },
+        'zero-one': ('rerank.metrics.classification', ('zero-one-loss',), ()), },
+    "step of normalisation": {
+        'steps': ('rerank.extensions.speech.normalise', ('cjk', 'lower', 'nfc', 'nfd', 'nfkc', 'nfkd', 'no-spaces', 'punct', 'punct-space', 'spaces'), ()),
+        'whisper': ('rerank.extensions.speech.normalise', ('numbers-en', 'whisper-en'), ()), },
     "model": {
         'classes': ('rerank.models.classes', (), ()),
         'combmnz': ('rerank.models.fusion', (), ()),
@@ -195,21 +200,17 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'transductive': ('rerank.extensions.transductive.model', (), ()),
         'trees': ('rerank.models.trees', (), ()),
         'voted': ('rerank.models.linear', (), ()),
-        'voted-preference': ('rerank.models.voted_preference', (), ()),
-    },
+        'voted-preference': ('rerank.models.voted_preference', (), ()), },
     "model format": {
         'svmtk': ('rerank.extensions.parsing.svmtk.exchange', (), ()),
-        'svmtk-pairs': ('rerank.extensions.parsing.svmtk.exchange', (), ()),
-    },
+        'svmtk-pairs': ('rerank.extensions.parsing.svmtk.exchange', (), ()), },
     "calibration": {
-        'choice': ('rerank.extensions.selection.calibrate', (), ()),
-    },
+        'choice': ('rerank.extensions.selection.calibrate', (), ()), },
     "kernel": {
         'angles': ('rerank.similarity.axes', (), ()),
         'angles-subspace': ('rerank.similarity.axes', (), ()),
         'bhattacharyya': ('rerank.similarity.gaussian', (), ()),
-        'list': ('rerank.similarity.axes', (), ()),
-    },
+        'list': ('rerank.similarity.axes', (), ()), },
     "kernel of items": {
         'bow': ('rerank.extensions.parsing.tree_kernels', (), ()),
         'gaussian': ('rerank.similarity.vectors', (), ()),
@@ -218,8 +219,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'ptk': ('rerank.extensions.parsing.tree_kernels', (), ()),
         'sst': ('rerank.extensions.parsing.tree_kernels', (), ()),
         'sst-leaves': ('rerank.extensions.parsing.tree_kernels', (), ()),
-        'st': ('rerank.extensions.parsing.tree_kernels', (), ()),
-    },
+        'st': ('rerank.extensions.parsing.tree_kernels', (), ()), },
     "step": {
         'base_scale': ('rerank.training.steps.base_scale', (), ()),
         'keep_margin': ('rerank.training.steps.keep_margin', (), ()),
@@ -227,8 +227,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'quantise': ('rerank.training.steps.labels', (), ()),
         'scaling': ('rerank.training.steps.features', (), ()),
         'tune_base': ('rerank.training.steps.tune_base', (), ()),
-        'unjudged': ('rerank.training.steps.labels', (), ()),
-    },
+        'unjudged': ('rerank.training.steps.labels', (), ()), },
     "scaling": dict.fromkeys(('auto', 'none', 'minmax', 'zscore', 'rank', 'list-minmax', 'list-zscore', 'list-rank'), ('rerank.data.scaling', (), ())),
     "preset of metrics": dict.fromkeys(('casp',), ('rerank.metrics.judging', (), ())),
 }

@@ -68,7 +68,7 @@ class Chrf(SelectingMetric, TextStatistics):
 
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Ints:
         """Return statistics of texts, int32 (n_items, 3 (nc + nw))."""
-        ready = [prepared(column, lowercase=self.lc) for column in (texts, *references)]
+        ready = [prepared(column, lc=self.lc) for column in (texts, *references)]
         given = ready[0], tuple(ready[1:]), offsets
         characters = numbers(*given, kind="all" if self.space else "unspaced", portion=PORTION)
         words = numbers(*given, kind="separated", portion=PORTION) if self.nw else itertools.repeat(None)

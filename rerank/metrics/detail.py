@@ -154,10 +154,7 @@ class TerEdits(Ter):
     """The statistics of TER by kind of edit: what TER has, then the four kinds, (n_items, 6)."""
 
     family = "TER.counts"
-
-    @property
-    def width(self) -> int:
-        return 6
+    width = 6
 
 
 @register("TER.edits")

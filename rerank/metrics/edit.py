@@ -22,7 +22,6 @@ without an edit and 100 with any.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -49,6 +48,7 @@ from rerank.metrics.selecting import (
     sacrebleu_module,
     tok_setting,
 )
+from rerank.metrics.signatures import norm_setting, norm_words, note_forms
 from rerank.native.data import _numbers
 from rerank.native.data._texts import Numbers, Texts
 from rerank.native.metrics import _edit, _ter
@@ -125,18 +125,11 @@ class EditRate(SelectingMetric, TextStatistics):
 
     needs = ("texts", "references")
     better = -1
-
-    @property
-    def width(self) -> int:
-        return 2
-
-    @abstractmethod
-    def options(self) -> tuple[str, bool]:
-        """Return the tokenizer, and whether texts count in lower case."""
+    width = 2
 
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 2) of texts."""
-        ready = [prepared(column, *self.options()) for column in (texts, *references)]
+        ready = [prepared(column, **self.get_params()) for column in (texts, *references)]
         kind = "stripped" if self.family == "CER" else "words"
         pieces = numbers(ready[0], tuple(ready[1:]), offsets, kind=kind)
         out = room_for(self.width, *ready)
@@ -145,16 +138,19 @@ class EditRate(SelectingMetric, TextStatistics):
     def signature(self, lists: CandidateLists, *first: str) -> str:
         """Return everything that changes the number, after ``first``."""
         count = reference_count(lists)
-        tok, lc = self.options()
+        given = self.get_params()
         return signed(
             *first,
             f"nrefs:{count}",
             *["mref:fewest"] * (count != "1"),
-            f"case:{'lc' if lc else 'mixed'}",
-            "unit:chars" if self.family == "CER" else f"tok:{tok}",
+            *norm_words(given["norm"]),
+            f"case:{'lc' if given['lc'] else 'mixed'}",
+            "unit:chars" if self.family == "CER" else f"tok:{given['tok']}",
         )
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
+        if not self.get_params()["lc"] and self.get_params()["norm"] == "none":
+            preparation.of_lists(note_forms)
         signature = self.signature(preparation.lists, self.family)
         stage = preparation.of_lists(Selection)
         counts = preparation.shared(self)
@@ -174,23 +170,19 @@ class CharacterErrorRate(EditRate):
     elsewhere = "cer of jiwer: equal, times 100"
     examples = ("CER", "CER(lc=1)")
     lc: bool = lc_setting()
-
-    def options(self) -> tuple[str, bool]:
-        return "none", self.lc
+    norm: str = norm_setting()
 
 
-class WordRate(EditRate):
-    """Edits over words."""
+class OfWords(SelectingMetric):
+    """Settings of metrics of words."""
 
     tok: Tokenizer = tok_setting()
     lc: bool = lc_setting()
-
-    def options(self) -> tuple[str, bool]:
-        return self.tok, self.lc
+    norm: str = norm_setting()
 
 
 @register("WER")
-class WordErrorRate(WordRate):
+class WordErrorRate(OfWords, EditRate):
     """Levenshtein's distance over words."""
 
     summary = "word edits per 100 words of the reference"
@@ -204,7 +196,7 @@ class WordErrorRate(WordRate):
 
 
 @register("PER")
-class PositionIndependentErrorRate(WordRate):
+class PositionIndependentErrorRate(OfWords, EditRate):
     """Edits of bags of words."""
 
     summary = "word edits in any order per 100 words of the reference"
@@ -231,6 +223,7 @@ class Ter(SelectingMetric, TextStatistics):
     better = -1
     examples = ("TER", "TER(case_sensitive=1)")
     needs = ("texts", "references")
+    width = 2
     normalized: bool = setting(False, "tokenize as mteval-v13a does")
     no_punct: bool = setting(False, "drop punctuation")
     asian: bool = setting(False, "separate Chinese and Japanese characters")
@@ -239,10 +232,6 @@ class Ter(SelectingMetric, TextStatistics):
     def check_values(self) -> None:
         if self.asian and not (self.normalized or self.no_punct):
             raise ConfigError("asian changes something only with normalized or no_punct")
-
-    @property
-    def width(self) -> int:
-        return 2
 
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 2) of texts."""
@@ -253,7 +242,7 @@ class Ter(SelectingMetric, TextStatistics):
 
     def _words(self, column: StringColumn) -> StringColumn:
         if not self.normalized and not self.no_punct:
-            return prepared(column, lowercase=not self.case_sensitive)
+            return prepared(column, lc=not self.case_sensitive)
         module = sacrebleu_module("tokenizers.tokenizer_ter", self.name)
         tokenize = module.TercomTokenizer(self.normalized, self.no_punct, self.asian, self.case_sensitive)
         return StringColumn.from_strings(tokenize(text.rstrip()) for text in column)

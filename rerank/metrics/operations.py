@@ -22,6 +22,7 @@ from rerank.metrics.base import Preparation, register
 from rerank.metrics.edit import (
     CharacterErrorRate,
     EditRate,
+    OfWords,
     RateJudge,
     WordErrorRate,
     counted,
@@ -32,12 +33,11 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     TextStatistics,
-    Tokenizer,
     lc_setting,
     prepared,
     room_for,
-    tok_setting,
 )
+from rerank.metrics.signatures import norm_setting
 from rerank.native.data._texts import Numbers
 from rerank.native.metrics import _alignment
 
@@ -67,7 +67,7 @@ class Operations(TextStatistics):
 
         Raises DataError if texts are so long that aligning them would take more than ``MOST_BYTES``.
         """
-        ready = [prepared(column, *self.rate.options()) for column in (texts, *references)]
+        ready = [prepared(column, **self.rate.get_params()) for column in (texts, *references)]
         kind = "stripped" if self.rate.family == "CER" else "words"
         pieces = numbers(ready[0], tuple(ready[1:]), offsets, kind=kind)
         out = room_for(self.width, *ready)
@@ -91,19 +91,17 @@ class _OfText(SelectingMetric):
         """Return the error rate."""
 
 
-class _OfWords(_OfText):
-    tok: Tokenizer = tok_setting()
-    lc: bool = lc_setting()
-
+class _OfWords(_OfText, OfWords):
     def rate(self) -> EditRate:
-        return WordErrorRate(tok=self.tok, lc=self.lc)
+        return WordErrorRate(**self.get_params())
 
 
 class _OfCharacters(_OfText):
     lc: bool = lc_setting()
+    norm: str = norm_setting()
 
     def rate(self) -> EditRate:
-        return CharacterErrorRate(lc=self.lc)
+        return CharacterErrorRate(**self.get_params())
 
 
 class _Operation(_OfText):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -34,6 +34,7 @@ from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last, signed
 from rerank.metrics.judging import AS_USUAL, Judging
+from rerank.metrics.signatures import normalisers
 
 # Those of sacrebleu that need no file from elsewhere (the mecab ones: sacrebleu's extras ja and ko).
 Tokenizer = Literal["none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"]
@@ -49,19 +50,21 @@ def lc_setting() -> Any:
     return setting(False, "count in lower case")
 
 
-def prepared(column: StringColumn, tokenizer: str = "none", lowercase: bool = False) -> StringColumn:
-    """Return the strings in lower case if that is asked for, then tokenized, as sacrebleu does it.
+def prepared(column: StringColumn, tok: str = "none", lc: bool = False, norm: str = "none") -> StringColumn:
+    """Return the strings normalised, in lower case if that is asked for, then tokenized as sacrebleu does it.
 
-    Raises ConfigError if the tokenizer needs a package that is not installed.
+    Raises ConfigError if a step or the tokenizer needs a package that is not installed.
     """
-    if lowercase and column.data.max(initial=0) >= 0x80:  # rules depend on neighbouring letters
+    for step in normalisers(norm):
+        column = StringColumn.from_strings(map(cache(step.apply), column))
+    if lc and column.data.max(initial=0) >= 0x80:  # rules depend on neighbouring letters
         column = StringColumn.from_strings(text.lower() for text in column)
-    elif lowercase:
+    elif lc:
         capital = (column.data >= ord("A")) & (column.data <= ord("Z"))
         column = StringColumn(column.data + capital.astype(np.uint8) * np.uint8(32), column.offsets)
-    if tokenizer == "none":
+    if tok == "none":
         return column
-    tokenize = _tokenizer(tokenizer)
+    tokenize = _tokenizer(tok)
     return StringColumn.from_strings(tokenize(text.rstrip()) for text in column)
 
 

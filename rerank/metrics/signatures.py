@@ -1,15 +1,20 @@
 """The words of signatures as settings of metrics, so that a printed signature can be given as a metric.
 
 A signature is ``NAME|word|word|...``; most words are ``KEY:VALUE``. Words that are no settings, such as
-``mean:lists`` or ``nrefs:1``, state facts, which the metric's judge checks.
+``mean:lists`` or ``nrefs:1``, state facts, which the metric's judge checks. The word ``norm:`` names steps of
+text normalisation, which are in a registry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from rerank.core.registry import Registry
 from rerank.core.settings import Field
+from rerank.core.settings import setting as declared
+from rerank.data.lists import CandidateLists
 
 # Words that are settings under other names, for the metrics that have these.
 _WORDS: dict[str, dict[str, Any]] = {
@@ -46,3 +51,51 @@ def settings_in(words: Iterable[str], known: Mapping[str, Field]) -> dict[str, A
             given, faults = known[setting].read(setting, found[setting])
             out |= {} if faults else {setting: given}
     return out
+
+
+class Normaliser(ABC):
+    """A step of normalisation by its name: ``apply`` changes a text.
+
+    Attributes
+    ----------
+    facts : words of signatures beside the name that change the result, such as the version of a package.
+    """
+
+    apply: Callable[[str], str]
+    facts: tuple[str, ...] = ()
+
+    @abstractmethod
+    def __init__(self, name: str) -> None: ...
+
+    @classmethod  # noqa: B027  (most steps have nothing to report)
+    def note_forms(cls, lists: CandidateLists) -> None:
+        """Warn if the texts differ from their references mostly in what these steps remove."""
+
+
+NORMALISERS: Registry[type[Normaliser]] = Registry("step of normalisation", "rerank.extensions")
+
+
+def norm_setting() -> Any:
+    """Return the parameter ``norm`` of error rates."""
+    return declared("none", "steps that change texts first, joined by +, such as lower+punct", parse=_steps)
+
+
+def normalisers(norm: str) -> list[Normaliser]:
+    """Return the steps of a parameter ``norm``; raises ConfigError."""
+    return [] if norm == "none" else [NORMALISERS.get(name)(name) for name in norm.split("+")]
+
+
+def note_forms(lists: CandidateLists) -> None:
+    """Warn if texts and references differ mostly in case or punctuation."""
+    NORMALISERS.get("lower").note_forms(lists)
+
+
+def norm_words(norm: str) -> list[str]:
+    """Return the words of a signature for a parameter ``norm``: none if texts stay as they are."""
+    facts = [fact for step in normalisers(norm) for fact in step.facts]
+    return [] if norm == "none" else [f"norm:{norm}", *dict.fromkeys(facts)]
+
+
+def _steps(norm: Any) -> Any:
+    normalisers(str(norm))
+    return norm

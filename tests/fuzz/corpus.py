@@ -214,6 +214,85 @@ SAMPLES: dict[str, list[Seed]] = {
         Seed({"": _archive({"T1/T1TS1_1-D1": PDB, "T1/T1TS2_1-D1": PDB, "T2/a.pdb": PDB})}),
         Seed({"": CIF}),
     ],
+    "kaldi": [
+        Seed(
+            {
+                "words_text": b"u-1 a b\nu-2 a\nv-1\n",
+                "ac_cost": b"u-1 100.5\nu-2 1e2\nv-1 -3\n",
+                "lm_cost": b"u-1 1\nu-2 2\nv-1 3\n",
+            },
+            {"refs": ["text"]},
+            {"text": b"u a b\nv c\nw d\n"},
+        ),
+        Seed(
+            {"words": b"1-1 1 2\n1-2 2\n", "words.txt": b"<eps> 0\na 1\nb 2\n"},
+            {"refs": ["r"]},
+            {"r": b"x\ny z\n"},
+        ),
+        Seed({"text": b"u-2 a\nu-1 b\n"}, {"refs": ["trn"]}, {"trn": b"a b (u)\n"}),
+        Seed({"text": b"u-1 a\n"}, {"refs": ["m"]}, {"m": b'{"audio_filepath": "x/u.wav", "text": "a"}\n'}),
+        Seed({"": b"u-1 \n0 1 the 4.5,100,1_2_2\n1 2 cat 1,2,\n2 0.5,0,\n\nu-2 \n0 1 7 8 1,2\n1\n\n"}),
+    ],
+    "espnet": [
+        Seed(
+            {
+                "1best_recog/text": b"u a b\nv c\n",
+                "1best_recog/score": b"u tensor(-1.5)\nv -2\n",
+                "1best_recog/token": b"u a _b\nv c\n",
+                "2best_recog/text": b"u a\n",
+                "2best_recog/score": b"u tensor(-2.5, device='cuda:0')\n",
+                "2best_recog/token": b"u a\n",
+            }
+        ),
+        Seed({"logdir/output.1/1best_recog/text": b"u a\n", "logdir/output.1/1best_recog/score": b"u 1\n"}),
+        Seed(
+            {
+                "": b'{"utts": {"u": {"output": [{"rec_text": "a<eos>", "rec_token": "a <eos>", '
+                b'"score": -1.5, "text": "a b"}, {"rec_text": "b", "score": -2}]}}}'
+            }
+        ),
+    ],
+    "asr-json": [
+        Seed(
+            {
+                "": b'{"utt": "u", "nbest": [{"text": "a b", "score": -1, "lm": -2.5}, '
+                b'{"words": ["a", {"word": "c"}], "score": -2, "lm": 0}], "ref": "a b"}\n'
+                b'{"audio_filepath": "v.wav", "text": "r", "hypotheses": [{"text": "c", "score": -1}]}\n'
+            }
+        ),
+        Seed(
+            {"": b'{"u": [["a b", null, [["a", [0, 1]]], -1.5, -2.5]], "v": [["c", [], -1, -2], ["d", -3]]}'}
+        ),
+        Seed({"": b'[{"id": 1, "sequences": ["a", "b"], "sequences_scores": [-1, -2.5]}, {"texts": ["c"]}]'}),
+        Seed(
+            {
+                "u.json": b'{"text": " a b", "segments": [{"text": " a", "tokens": [1], "avg_logprob": -1}, '
+                b'{"text": " b", "tokens": [3, 4], "avg_logprob": -1, "no_speech_prob": 0.5}]}',
+                "v.json": b'{"segments": []}',
+            },
+            {"merge": ["more"]},
+            {"more": b'{"utt": "u", "nbest": ["c"]}'},
+        ),
+    ],
+    "nemo-beams": [
+        Seed({"": b"a b\t-1.5\na\t-2\n\t-3\nc\t-4\n"}, {"n_best": 2}),
+        Seed(
+            {"": b"a b\t-1.5\nc\t-4\n"},
+            {"refs": ["m"]},
+            {"m": b'{"audio_filepath": "u.wav", "text": "a"}\n{"audio_filepath": "v.wav", "text": "c"}\n'},
+        ),
+        Seed({"": b"a b\t-1.5\nc\t-4\n"}, {"refs": ["r"]}, {"r": b"a\nc\n"}),
+    ],
+    "icefall": [
+        Seed(
+            {"": b"c:\tref=['A', \"B'S\"]\nc:\thyp=['A']\nc:\tscore=-3\nc:\thyp=[]\nc:\tscore=-4\n"},
+        ),
+        Seed(
+            {"": b"c:\tref=a b\nc:\thyp=a\n"},
+            {"merge": ["o"]},
+            {"o": b"c:\tref=a b\nc:\thyp=b\nd:\tref=x\nd:\thyp=x\n"},
+        ),
+    ],
     "jsonl": [
         Seed({"": b'{"qid": "1", "features": {"a": 1, "b": -5e-1}}\n{"qid": "1", "features": {"a": 3}}\n'}),
         Seed({"": b'{"prompt": "p", "completions": ["a", "b"], "scores": [1, 2.5], "labels": [1, 0]}\n'}),

@@ -52,6 +52,7 @@ def put(seed: Seed, folder: str) -> str:
     else:
         path.mkdir()
         for name, data in seed.files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
             (path / name).write_bytes(data)
     return str(path)
 

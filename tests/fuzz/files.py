@@ -246,7 +246,8 @@ def read_case(folder: Path) -> tuple[str, Seed]:
     case = json.loads((folder / "case.json").read_text(encoding="utf-8"))
     path = folder / "input"
     if path.is_dir():
-        files = {file.name: file.read_bytes() for file in sorted(path.iterdir())}
+        inner = sorted(file for file in path.rglob("*") if file.is_file())
+        files = {file.relative_to(path).as_posix(): file.read_bytes() for file in inner}
     else:
         files = {"": path.read_bytes()}
     beside = {name: (folder / name).read_bytes() for name in case["beside"]}

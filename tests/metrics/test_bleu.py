@@ -143,7 +143,7 @@ def test_equal_to_sacrebleu(name, options, n_references):
 def test_lower_case_is_pythons():
     texts = ["ABC xyz @[`{ ß", "İSTANBUL ΟΔΟΣ Σ", "", "PLAIN"]
     for part in (texts, texts[3:]):
-        assert list(prepared(StringColumn.from_strings(part), lowercase=True)) == [t.lower() for t in part]
+        assert list(prepared(StringColumn.from_strings(part), lc=True)) == [t.lower() for t in part]
 
 
 def test_a_tokenizer_that_is_not_installed_is_a_clear_one_line_error(monkeypatch):

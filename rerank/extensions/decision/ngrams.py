@@ -72,7 +72,7 @@ class PairedTexts:
             matches, totals, lengths = self._counted(texts, "words", ORDERS, _BYTES)
             sizes = lengths[self.rows], lengths[self.columns]
             return np.column_stack([matches, totals[self.rows], *sizes]).astype(np.int32)
-        texts = prepared(self.texts, lowercase=of.lc)
+        texts = prepared(self.texts, lc=of.lc)
         parts = []
         for kind, orders in (("all" if of.space else "unspaced", of.nc), ("separated", of.nw)):
             if orders:

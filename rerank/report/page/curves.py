@@ -231,7 +231,8 @@ def curves_section(view: View) -> Section | None:
 def _learning(view: View, system: str) -> Figure | None:
     """The curves on the training lists and the dev lists, if the system has any."""
     curves = [outcome.curve for outcome in _outcomes(view, system) if len(outcome.curve) > 1]
-    rounds = _common_rounds(curves)
+    known = [{float(row["round"]) for row in curve if "round" in row} for curve in curves]
+    rounds = sorted(set.intersection(*known)) if known else []  # those that every curve has
     lines, said, most = [], [], 0
     for look, part in ((0, "train"), (1, "dev")):
         values = _curve_values(curves, part, rounds)
@@ -264,12 +265,6 @@ def _learning(view: View, system: str) -> Figure | None:
 
 def _outcomes(view: View, system: str) -> list[Run]:
     return [outcome for fold in view.results.runs_of(system, view.results.fraction) for outcome in fold]
-
-
-def _common_rounds(curves: Sequence[Sequence[Mapping[str, float]]]) -> list[float]:
-    """The rounds that every curve has, rising."""
-    known = [{float(row["round"]) for row in curve if "round" in row} for curve in curves]
-    return sorted(set.intersection(*known)) if known else []
 
 
 def _curve_values(

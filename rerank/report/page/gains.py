@@ -44,9 +44,9 @@ def _differences(view: View, name: str, metric: MetricResults, system: str) -> F
     values = np.where(np.abs(gains[order]) <= TOLERANCE, 0.0, gains[order])
     won, lost = int(np.count_nonzero(values > 0)), int(np.count_nonzero(values < 0))
     shown = np.unique(np.linspace(0, len(order) - 1, min(_DRAWN, len(order))).round().astype(int))
-    keys = view.results.list_keys()
+    places = [f"list {name}" + f", fold {fold}" * bool(fold) for fold, name in view.results.list_keys()]
     tips = [
-        f"{_list_name(*keys[i])}: {number(value, digits, signed=True)}"
+        f"{places[i]}: {number(value, digits, signed=True)}"
         for i, value in zip(order[shown].tolist(), values[shown].tolist(), strict=True)
     ]
     counts = f"{count(won, 'list')} better, {len(values) - won - lost} equal, {lost} worse"
@@ -61,10 +61,6 @@ def _differences(view: View, name: str, metric: MetricResults, system: str) -> F
     axis = f"gain in {metric.typed}"
     svg = view.pen.differences(alt, shown + 1.0, values[shown], tips, y_label=axis)
     return figure(svg, f"{metric.typed}: {system}", f"{counts}.{thinned}")
-
-
-def _list_name(fold: str, name: str) -> str:
-    return f"list {name}" + (f", fold {fold}" if fold else "")
 
 
 def bins_section(view: View) -> Section | None:
@@ -152,7 +148,10 @@ def sizes_section(view: View) -> Section | None:
         counts = {system: by_size(values, limits) for system, values in gains.items()}
         if not any(map(any, counts.values())):
             continue
-        groups, title = _size_groups(limits), f"Lists by their gain in {metric.typed}"
+        small, large = (f"{limit:g}" for limit in limits)
+        losses = [f"below {MINUS}{large}", f"{MINUS}{large} to {MINUS}{small}", f"{MINUS}{small} to 0"]
+        groups = [*losses, "0", f"0 to {small}", f"{small} to {large}", f"above {large}"]
+        title = f"Lists by their gain in {metric.typed}"
         if not any(found[2] or found[4] for found in counts.values()):  # P@5 has no gain below 0.2
             large = f"{limits[1]:g}"
             groups = [groups[0], f"{MINUS}{large} to 0", "0", f"0 to {large}", groups[6]]
@@ -170,13 +169,6 @@ def sizes_section(view: View) -> Section | None:
     return Section(
         "sizes", "Lists by size of the difference", lead + view.some_compared("drawn"), tables, figures
     )
-
-
-def _size_groups(limits: tuple[float, float]) -> list[str]:
-    """The names of the groups of ``by_size``."""
-    small, large = (f"{limit:g}" for limit in limits)
-    losses = [f"below {MINUS}{large}", f"{MINUS}{large} to {MINUS}{small}", f"{MINUS}{small} to 0"]
-    return [*losses, "0", f"0 to {small}", f"{small} to {large}", f"above {large}"]
 
 
 def _histogram(

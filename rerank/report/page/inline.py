@@ -77,7 +77,12 @@ def inlined(svg: bytes, prefix: str, alt: str, tips: Mapping[str, Sequence[str]]
         for child in [child for child in parent if _NAME.sub("", child.tag) in _DROPPED]:
             parent.remove(child)
     for name, texts in tips.items():
-        _add_tips(next(one for one in root.iter() if one.get("id") == name), texts)
+        group = next(one for one in root.iter() if one.get("id") == name)
+        marks = [one for one in group.iter() if _NAME.sub("", one.tag) == "use"] or [group]
+        for mark, text in zip(marks, texts, strict=True):
+            title = ET.Element("title")
+            title.text = printable(text)
+            mark.insert(0, title)
     _rename(root, prefix)
     for one in root.iter():
         _simplify(one)
@@ -88,15 +93,6 @@ def inlined(svg: bytes, prefix: str, alt: str, tips: Mapping[str, Sequence[str]]
     root.attrib.clear()
     root.attrib.update({"viewBox": view, "role": "img", "aria-label": printable(alt)})
     return ET.tostring(root, encoding="unicode")
-
-
-def _add_tips(group: ET.Element, texts: Sequence[str]) -> None:
-    """Give each mark of a group, or the group itself, a title."""
-    marks = [one for one in group.iter() if _NAME.sub("", one.tag) == "use"] or [group]
-    for mark, text in zip(marks, texts, strict=True):
-        title = ET.Element("title")
-        title.text = printable(text)
-        mark.insert(0, title)
 
 
 def _rename(root: ET.Element, prefix: str) -> None:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from line_chart import Curve, line_chart
 
 import rerank
 from rerank import CandidateLists, RerankError
-from rerank.core.figures import Curve, line_chart
 from rerank.core.files.write import write_lines
 from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric, value_of
@@ -110,7 +110,7 @@ def main(argv: list[str] | None = None) -> None:
                 curves.append(Curve(curve, x, np.array([point.error for point in own])))
             suffix = "epochs" if name == "epoch" else name
             line_chart(
-                str(asked.out / f"figure2-{suffix}.svg"),
+                asked.out / f"figure2-{suffix}.svg",
                 curves,
                 x_label=label,
                 y_label=f"error by {judge.name}",

@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from line_chart import Curve, line_chart
 
 from rerank import CandidateLists, RerankError
-from rerank.core.figures import Curve, line_chart
 from rerank.core.files.write import write_lines
 from rerank.core.files.yaml import read_yaml
 from rerank.core.settings import Settings, setting
@@ -165,7 +165,7 @@ def draw_figures(points: Sequence[Point], figure: Figure, out: Path) -> None:
                 xs, means = np.array([float(p.x) for p in own]), np.array([p.losses.mean() for p in own])
                 curves.append(Curve(curve, xs, means, np.array([p.error for p in own])))
             line_chart(
-                str(out / f"figure1-{name}-{ties}.svg"),
+                out / f"figure1-{name}-{ties}.svg",
                 curves,
                 x_label=X_LABELS[panel.vary],
                 y_label="1 - nDCG on test lists",

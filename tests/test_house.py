@@ -28,23 +28,23 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2196),
-    "core": (32, 3705),
+    "cli": (20, 2195),
+    "core": (32, 3662),
     "data": (36, 5218),
     "evaluation": (16, 2940),
     "experiments": (10, 1672),
     "extensions": (62, 9288),
     "formats": (35, 6762),
-    "learners": (39, 6103),
-    "metrics": (20, 3239),
-    "models": (22, 3331),
+    "learners": (39, 6096),
+    "metrics": (20, 3236),
+    "models": (22, 3312),
     "native": (9, 86),
-    "report": (10, 1566),
-    "similarity": (15, 1885),
+    "report": (10, 1555),
+    "similarity": (15, 1884),
     "training": (18, 2161),
 }
-LINES, CODE, FILES, SMALL = 77418, 50356, 349, 44
-PRIVATE_ONCE, NAMES_TWICE = 432, 116
+LINES, CODE, FILES, SMALL = 77284, 50271, 349, 44
+PRIVATE_ONCE, NAMES_TWICE = 428, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/questions/focus.py", "extensions/questions/settings.py"),

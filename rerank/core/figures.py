@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
@@ -22,31 +21,10 @@ from rerank.core.types import Floats
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d00")
 _MARKERS = "os^vDX*p"
-_LINES = ("-", "--", ":", "-.")
 _SETTINGS = {"svg.hashsalt": "rerank", "svg.fonttype": "none", "path.simplify": False}
 _LABEL = 6.5  # points, the size of labels on a map
 _LONGEST = 24  # characters of a label on a map
 _LARGEST = 1e200  # of values: matplotlib computes with margins and products
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A named curve of a line chart.
-
-    Attributes
-    ----------
-    name : str
-        Its entry in the legend.
-    x, y : float64 (n)
-        NaN leaves a gap.
-    error : float64 (n), optional
-        Half the length of the error bars, such as the standard error.
-    """
-
-    name: str
-    x: Floats
-    y: Floats
-    error: Floats | None = None
 
 
 def check_figure(path: str) -> None:
@@ -56,57 +34,6 @@ def check_figure(path: str) -> None:
     if path != "-" and plain_suffix(path) != ".svg":
         raise ConfigError(f"{path}: figures are SVG, expected a name that ends in .svg")
     require_matplotlib()
-
-
-def line_chart(
-    path: str, curves: Sequence[Curve], *, x_label: str, y_label: str, title: str = "", log_y: bool = False
-) -> None:
-    """Write curves with error bars and a legend as SVG, whole or not at all.
-
-    Parameters
-    ----------
-    path : the file, "-" = standard output.
-    curves : in the order of the legend.
-    x_label, y_label, title : texts, as they are.
-    log_y : whether the y axis is logarithmic; values of 0 and below are at its lower end. It stays linear if
-        no value is above 0.
-
-    Raises
-    ------
-    ConfigError, DataError, RerankError
-        If matplotlib is not installed, ``path`` is not that of an SVG, arrays of a curve differ in length or
-        have values beyond 1e200, or the file cannot be written.
-    """
-    check_figure(path)
-    for curve in curves:
-        arrays = [curve.x, curve.y, *([] if curve.error is None else [curve.error])]
-        if len({np.shape(values) for values in arrays}) > 1 or np.ndim(curve.x) != 1:
-            raise DataError(f"figure: curve {curve.name!r} has arrays of different lengths")
-        if any(np.any(np.abs(values) > _LARGEST) for values in arrays):
-            raise DataError(f"figure: curve {curve.name!r} has a value above {_LARGEST:g} in magnitude")
-
-    def draw(axes: Any) -> None:
-        if log_y and any(np.any(curve.y > 0) for curve in curves):
-            axes.set_yscale("log", nonpositive="clip")
-        handles = []
-        for i, curve in enumerate(curves):
-            handles.append(
-                axes.errorbar(
-                    curve.x,
-                    curve.y,
-                    yerr=curve.error,
-                    color=_COLOURS[i % len(_COLOURS)],
-                    marker=_MARKERS[i % len(_MARKERS)],
-                    linestyle=_LINES[i // len(_COLOURS) % len(_LINES)],
-                    linewidth=1.2,
-                    markersize=4,
-                    capsize=2,
-                )
-            )
-        name_axes(axes, title, x_label, y_label)
-        _legend(axes, handles, [curve.name for curve in curves])
-
-    _write(path, draw)
 
 
 def point_map(

@@ -126,3 +126,21 @@ class AdaptingModel(Model):
             If the folder cannot be used, holds the rankers of another model, or fewer than ``nearest``.
         """
         return super().open_cache(folder)
+
+
+class ShownAsUnadapted(AdaptingModel):
+    """Base of models that ``rerank show`` prints as the model of lists that are not adapted to."""
+
+    unadapted: Model
+
+    def explain(self) -> list[tuple[str, float]]:
+        return self.unadapted.explain()
+
+    def remarks(self) -> dict[str, str]:
+        return self.unadapted.remarks()
+
+    def step_shares(self) -> list[tuple[str, float]]:
+        return self.unadapted.step_shares()
+
+    def n_weighted(self) -> int:
+        return self.unadapted.n_weighted()

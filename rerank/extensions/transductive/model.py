@@ -26,7 +26,7 @@ from rerank.extensions.transductive.adapter import (
     packed_method,
     unpacked_method,
 )
-from rerank.extensions.transductive.adapting import AdaptingModel, Advance
+from rerank.extensions.transductive.adapting import Advance, ShownAsUnadapted
 from rerank.extensions.transductive.cache import RankerCache
 from rerank.extensions.transductive.cache_entries import By, digest_of_model
 from rerank.extensions.transductive.lists import (
@@ -46,7 +46,7 @@ _OWN = {"method", "unadapted", "factors"}
 
 
 @MODELS.register("transductive")
-class TransductiveModel(AdaptingModel):
+class TransductiveModel(ShownAsUnadapted):
     """Scores each list by a ranker made for it alone, from labelled lists and from its unlabelled items.
 
     The score of an item depends on the other items of its list, never on other lists, their order or the
@@ -197,18 +197,6 @@ class TransductiveModel(AdaptingModel):
         }
         mark = {ORACLE: "uses the labels of the lists that it ranks"} if self.uses_test_labels else {}
         return mark | facts
-
-    def explain(self) -> list[tuple[str, float]]:
-        return self.unadapted.explain()
-
-    def remarks(self) -> dict[str, str]:
-        return self.unadapted.remarks()
-
-    def step_shares(self) -> list[tuple[str, float]]:
-        return self.unadapted.step_shares()
-
-    def n_weighted(self) -> int:
-        return self.unadapted.n_weighted()
 
 
 def _adapted_part(

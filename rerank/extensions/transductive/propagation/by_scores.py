@@ -21,7 +21,7 @@ from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.npy import ArrayForm
 from rerank.extensions.transductive.adaptation import tau_b, taus
 from rerank.extensions.transductive.adapter import METHOD, packed_json, unpacked_json
-from rerank.extensions.transductive.adapting import AdaptingModel, Advance
+from rerank.extensions.transductive.adapting import AdaptingModel, Advance, ShownAsUnadapted
 from rerank.extensions.transductive.cache import RankerCache
 from rerank.extensions.transductive.lists import feature_arrays, feature_members, features_of, single
 from rerank.extensions.transductive.propagation.harmonic import harmonic
@@ -153,7 +153,7 @@ class _Record(Record):
 
 
 @MODELS.register("score-propagation")
-class ScorePropagationModel(AdaptingModel):
+class ScorePropagationModel(ShownAsUnadapted):
     """Ranks lists by scores of the rankers of training lists, which a graph of similar lists weights.
 
     Parameters
@@ -284,18 +284,6 @@ class ScorePropagationModel(AdaptingModel):
     def training_lines(self) -> list[str]:
         n = self.nodes.lists.n_lists
         return [f"rankers of {len(self.nodes.rankers)} of {count(n, 'list')}", *super().training_lines()]
-
-    def explain(self) -> list[tuple[str, float]]:
-        return self.unadapted.explain()
-
-    def remarks(self) -> dict[str, str]:
-        return self.unadapted.remarks()
-
-    def step_shares(self) -> list[tuple[str, float]]:
-        return self.unadapted.step_shares()
-
-    def n_weighted(self) -> int:
-        return self.unadapted.n_weighted()
 
 
 def _rankers_of(content: Bytes, bounds: Index, most: int) -> list[Model]:

@@ -15,7 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.extensions.transductive.adaptation import tau_b
 from rerank.extensions.transductive.adapter import METHOD, packed_json, unpacked_json
-from rerank.extensions.transductive.adapting import AdaptingModel, Advance
+from rerank.extensions.transductive.adapting import AdaptingModel, Advance, ShownAsUnadapted
 from rerank.extensions.transductive.regularisation.affinity import (
     AUTO,
     affinities,
@@ -57,7 +57,7 @@ class Smoothing(Record):
 
 
 @MODELS.register("regularised")
-class RegularisedModel(AdaptingModel):
+class RegularisedModel(ShownAsUnadapted):
     """Scores of another model, smoothed so that similar items of a list have similar scores.
 
     The scores of a list depend on its items alone.
@@ -170,15 +170,3 @@ class RegularisedModel(AdaptingModel):
             line += f" (of {notes['choices']} choices, chosen on {notes['chosen_on']}): {notes['metric']} "
             line += f"{notes['value']:.4f}, unadapted {notes['unadapted']:.4f}"
         return [line, *super().training_lines()]
-
-    def explain(self) -> list[tuple[str, float]]:
-        return self.unadapted.explain()
-
-    def remarks(self) -> dict[str, str]:
-        return self.unadapted.remarks()
-
-    def step_shares(self) -> list[tuple[str, float]]:
-        return self.unadapted.step_shares()
-
-    def n_weighted(self) -> int:
-        return self.unadapted.n_weighted()

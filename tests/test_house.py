@@ -30,11 +30,11 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2195),
     "core": (32, 3662),
-    "data": (36, 5218),
+    "data": (36, 5212),
     "evaluation": (16, 2940),
     "experiments": (10, 1672),
     "extensions": (62, 9288),
-    "formats": (35, 6762),
+    "formats": (35, 6759),
     "learners": (39, 6096),
     "metrics": (20, 3236),
     "models": (22, 3312),
@@ -43,7 +43,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1884),
     "training": (18, 2161),
 }
-LINES, CODE, FILES, SMALL = 77284, 50271, 349, 44
+LINES, CODE, FILES, SMALL = 77275, 50262, 349, 44
 PRIVATE_ONCE, NAMES_TWICE = 428, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

@@ -18,11 +18,15 @@ from rerank.data.matrix import Features
 MOST = 1000  # values of a column; ids and texts have more
 
 
-def wanted(names: Sequence[str], columns: Iterable[str], source: str, how: str) -> list[str]:
+def wanted(
+    names: str | Sequence[str], columns: Iterable[str], source: str, how: str, taken: Iterable[str] = ()
+) -> list[str]:
     """Return those of the columns that ``names`` ask for; ``colour?`` asks for it if it is there.
 
-    ``how`` is what a message calls the option. Raises ConfigError if a column is not there.
+    ``how`` is what a message calls the option. Raises ConfigError if a column is not there, or is ``taken``:
+    has another role.
     """
+    names = [names] if isinstance(names, str) else names
     there, found = list(columns), []
     for name in names:
         if name in there:
@@ -31,6 +35,9 @@ def wanted(names: Sequence[str], columns: Iterable[str], source: str, how: str) 
             raise ConfigError(f"{source}: no column {name!r} ({how}); {did_you_mean(name, there)}")
         elif name[:-1] in there:
             found.append(name[:-1])
+    twice = next((name for name in taken if name in found), None)
+    if twice is not None:
+        raise ConfigError(f"{source}: column {twice!r} is categorical and has another role, expected one")
     return list(dict.fromkeys(found))
 
 

@@ -99,15 +99,9 @@ def arguments_of(
     classes_column = roles["classes_column"]
     given = {role: name for role, name in roles.items() if name}
     _check_names(columns, given, [] if features is None else features, source)
-    asked = wanted(
-        [categorical] if isinstance(categorical, str) else categorical, columns, source, "categorical="
-    )
-    twice = next((name for name in asked if name in {*given.values(), *(features or ())}), None)
-    if twice is not None:
-        raise ConfigError(
-            f"{source}: column {twice!r} is categorical and has another role, expected one of them"
-        )
-    taken = {*given.values(), *(features or ()), *asked}
+    taken = {*given.values(), *(features or ())}
+    asked = wanted(categorical, columns, source, "categorical=", taken)
+    taken.update(asked)
     known = KNOWN if classes_column is None else KNOWN_OF_CLASSES
     for role, names in known.items():
         if role == "label_column" and classes_column is not None:

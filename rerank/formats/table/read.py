@@ -78,10 +78,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
             raise ConfigError(f"{source}: no column {name!r} (--{flag}); {did_you_mean(name, place)}")
     if len(set(given.values())) < len(given):
         raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
-    asked = wanted(options.categorical, place, source, "--categorical")
-    taken = next((name for name in asked if name in given.values()), None)
-    if taken is not None:
-        raise ConfigError(f"{source}: column {taken!r} is categorical and has another role, expected one")
+    asked = wanted(options.categorical, place, source, "--categorical", given.values())
     free = [name for name in place if name not in given.values() and name not in asked]
     found = {option: next((name for name in names if name in free), "") for option, names in known.items()}
     found = {option: name for option, name in found.items() if name and option not in given}

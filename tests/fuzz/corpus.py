@@ -379,6 +379,8 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
     filled = fit(make_learner("ranksvm", {}), lacking, missing="indicator")
     made.append(("filled", filled))
     made.append(("voted", fitted("perceptron", lists, average="voted")))
+    made.append(("voted kernel", fitted("kernel-perceptron", lists, kernel="gaussian", average="voted")))
+    made.append(("selected", fitted("select-features", lists, base="rankboost", n_features=2)))
     made.append(("dual", fitted("predtron", lists, kernel="gaussian")))
     made.append(("dual-classes", fit(make_learner("predtron", CLASS_SETS), EXAMPLES)))
     made.append(("generated", fitted("fg", lists, project="own")))

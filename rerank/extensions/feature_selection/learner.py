@@ -49,7 +49,7 @@ class SelectedModel(Model):
         if base.adapts or isinstance(base, ClassesModel):
             raise DataError(f"a model of kind {base.kind}, expected one that scores the items of lists")
         d = len(feature_names)
-        if not len(columns) or columns[0] < 0 or columns[-1] >= d or np.any(np.diff(columns) <= 0):
+        if not len(columns) or columns[0] < 0 or columns[-1] >= d or np.any(columns[1:] <= columns[:-1]):
             raise DataError(f"{len(columns)} columns, expected rising ones from 0 to {d - 1}")
         if base.feature_names != [feature_names[j] for j in columns.tolist()]:
             raise DataError("a model of other features than those that are selected")

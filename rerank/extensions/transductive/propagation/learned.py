@@ -48,7 +48,7 @@ class Descriptors:
 
     @classmethod
     def of(cls, lists: CandidateLists, components: int) -> Descriptors:
-        """Return the descriptors of lists; DataError if they have missing features or none."""
+        """Return the descriptors of lists; DataError if there are none, or features miss or are too large."""
         check_comparable(lists)
         n, d = lists.n_lists, lists.n_features
         memory.require(8 * n * d * (components + 1), f"{components} axes of {n:,} lists")
@@ -58,7 +58,12 @@ class Descriptors:
             own = slice(int(found.bounds[i]), int(found.bounds[i + 1]))
             axes[i][: found.values.shape[1], found.columns[own]] = found.values[own].T
             items = lists.features.take(slice(int(lists.offsets[i]), int(lists.offsets[i + 1])))
-            scales[i] = np.log(_FLOOR + items.to_dense().astype(np.float64).std(axis=0))
+            with np.errstate(over="ignore", invalid="ignore"):
+                scales[i] = np.log(_FLOOR + items.to_dense().astype(np.float64).std(axis=0))
+        if not np.isfinite(scales).all():
+            raise DataError(
+                f"{lists.source}: the deviation of a feature overflows; scale the features (--scaling)"
+            )
         return cls(axes, scales)
 
     @property
@@ -86,12 +91,13 @@ class _Prepared(Prepared):
     def fill(self, other: Any, first: int, last: int, out: Floats) -> None:
         mine, theirs, k = self._found, other._found, self._found.axes.shape[1]
         out[:] = 0.0
-        for a in np.flatnonzero(self._weights[:k]):
-            cosines = np.abs(np.einsum("id,jd->ij", mine.axes[first:last, a], theirs.axes[:, a]))
-            out += self._weights[a] * (1.0 - np.minimum(cosines, 1.0))
-        for f in np.flatnonzero(self._weights[k:]):
-            columns = mine.scales[first:last, f, None], theirs.scales[:, f]
-            out += self._weights[k + f] * np.abs(columns[0] - columns[1])
+        with np.errstate(over="ignore"):  # lists that are infinitely unlike have the similarity 0
+            for a in np.flatnonzero(self._weights[:k]):
+                cosines = np.abs(np.einsum("id,jd->ij", mine.axes[first:last, a], theirs.axes[:, a]))
+                out += self._weights[a] * (1.0 - np.minimum(cosines, 1.0))
+            for f in np.flatnonzero(self._weights[k:]):
+                columns = mine.scales[first:last, f, None], theirs.scales[:, f]
+                out += self._weights[k + f] * np.abs(columns[0] - columns[1])
         np.exp(-out, out=out)
         out[np.isin(np.arange(first, last), self.empty)] = 0.0
         out[:, other.empty] = 0.0

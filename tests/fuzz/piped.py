@@ -86,8 +86,7 @@ def outcome(target: str, seed: Seed, path: str, places: dict[str, str], by_conte
             text = str(error)
             for place in (path, *places.values()):
                 text = text.replace(place, "PATH")
-            if len(str(error)) > 250:  # where a long line is cut depends on the length of its names
-                text = text.partition("...")[0][:60]
+            text = text.partition("...")[0][:60]  # where a line is cut depends on the length of its names
             return "refused" if name == "structures" else text  # lists are named by their files
     return hashlib.sha256(repr(found).encode()).hexdigest()
 

@@ -30,7 +30,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2195),
     "core": (32, 3662),
-    "data": (36, 5212),
+    "data": (36, 5214),
     "evaluation": (16, 2940),
     "experiments": (10, 1672),
     "extensions": (62, 9288),
@@ -43,7 +43,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1884),
     "training": (18, 2161),
 }
-LINES, CODE, FILES, SMALL = 77275, 50262, 349, 44
+LINES, CODE, FILES, SMALL = 77277, 50264, 349, 44
 PRIVATE_ONCE, NAMES_TWICE = 428, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

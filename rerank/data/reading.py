@@ -86,7 +86,9 @@ class ReadOptions(Settings):
         path=True,
     )
     distinct: bool = setting(False, "keep only the first of a list's items that have the same text")
-    n_best: int = setting(0, "items of each list (flat); 0 = as many as fit the references", ge=0)
+    n_best: int = setting(
+        0, "items of each list (plain text, NeMo's beams); 0 = as many as fit the references", ge=0
+    )
     qrels: OptionalPath = setting(
         None,
         "judgements that become labels: those of TREC or BEIR, or JSON; for svmtk a line per example: list, "

@@ -45,8 +45,8 @@ def test_every_family_is_a_function_with_the_value_of_evaluate(name):
     elif kind.needs == ("labels",):
         assert function(LABELS, SCORES, **options) == rerank.evaluate(LABELS, SCORES, metric)[metric]
     elif "texts" in kind.needs:
-        expected = rerank.evaluate([[text] for text in HYPS], [0, 0, 0], name, refs=REFS)[name]
-        assert function(HYPS, REFS) == expected
+        expected = rerank.evaluate([[text] for text in HYPS], [0, 0, 0], metric, refs=REFS)[metric]
+        assert function(HYPS, REFS, **options) == expected
     elif "natives" in kind.needs:
         rng = np.random.default_rng(0)
         natives = [rng.normal(0, 5, (n, 3)) for n in (9, 4)]

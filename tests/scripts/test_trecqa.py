@@ -38,4 +38,4 @@ def test_trecqa_without_a_trace_of_its_order(tmp_path: Path) -> None:
     )
     assert lists.labels is not None
     assert 5 <= lists.labels[:20].sum() <= 15
-    assert trecqa.entry_of({**entry, "c": entry["c"][::-1]}) == trecqa.entry_of(entry)
+    assert trecqa.entry_of({**entry, "c": entry["c"][::-1]}, False) == trecqa.entry_of(entry, False)

@@ -27,6 +27,7 @@ CASES = {
         {"epochs": 6, "tau": 1.0, "average": "voted", "algorithm": 1, "dimension": 0.5},
         {"epochs": 40, "average": "last", "keep": "train"},
     ],
+    "winnow": [{"epochs": 5, "learning_rate": 0.01, "keep": "best"}],
     "prank": [{"epochs": 5}],
     "oap-bpm": [{"epochs": 5, "rankers": 3, "keep": "best"}],
     "uneven-margin": [{"epochs": 5, "average": "last"}],

@@ -86,8 +86,9 @@ def ensemble(
     >>> lists = rerank.CandidateLists.from_arrays(features, [1, 0, 1, 0], group=[2, 2])
     >>> models = [rerank.train(lists, learner=name) for name in ("ranksvm", "loglinear")]
     >>> other = rerank.CandidateLists.from_arrays([[3, 1], [0, 1]], [1, 0], group=[2])
-    >>> rerank.ensemble(models, other).score(other).round(4).tolist()
-    [1.0, -1.0]
+    >>> scores = rerank.ensemble(models, other).score(other)
+    >>> round(float(scores[0] - scores[1]), 4)
+    2.0
     """
     paths = [None if isinstance(one, Model) else os.fspath(one) for one in models]
     given = [path for path in paths if path is not None]

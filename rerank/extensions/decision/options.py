@@ -55,7 +55,6 @@ class Deciding(Settings):
         path=True,
         group=_OPTIONS,
     )
-
     prune: float | None = setting(
         None,
         "leave out candidates of long lists that lose in this share of bootstrap samples of drawn "

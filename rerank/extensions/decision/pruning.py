@@ -30,7 +30,7 @@ _TIED = 1e-9  # share of the largest utility by which equal means may differ
 
 @dataclass
 class Pruned:
-    """What was left out of long lists.
+    """Candidates that were left out of long lists.
 
     Attributes
     ----------

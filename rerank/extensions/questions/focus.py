@@ -1,4 +1,4 @@
-"""What a question asks for, and the words of a passage whose type could answer it.
+"""The focus of a question, and the words of a passage whose type could answer it.
 
 A question has a kind of answer, found by the wh-word and the head noun of what it asks for with the word
 lists below, and a focus: that noun, or the wh-word. The focus is linked to the words of a passage whose type
@@ -120,7 +120,7 @@ TYPES = frozenset().union(*(types for _, types in _ANSWERS.values()))
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question asks for.
+    """The focus of a question, and the types that answer it.
 
     kind : of answer, such as "person", "date", "thing"; "other" has no type.
     focus : number of the focus token.

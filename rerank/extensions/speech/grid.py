@@ -212,7 +212,7 @@ def _note_point(
 def _values(
     lists: CandidateLists, judge: PreparedMetric, list_weights: Floats | None
 ) -> Callable[[Floats], float]:
-    """What returns the metric of weights (n_features), larger is better; NaN if it has no value."""
+    """The metric as a function of weights (n_features): larger is better, NaN if it has no value."""
     weights = checked_list_weights(list_weights, lists)
     rows: Floats | None = None
     if isinstance(judge, SelectingJudge):

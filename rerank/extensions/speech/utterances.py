@@ -1,4 +1,4 @@
-"""What the readers of speech recognisers' N-best lists share: hypotheses become the candidates of a list."""
+"""The common part of readers of recognisers' N-best lists: hypotheses become the candidates of a list."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _MOST = 20_000  # pairs of lists that the weights are learnt from
 
 @dataclass(frozen=True, eq=False)
 class Descriptors:
-    """What lists are compared by.
+    """Descriptors by which lists are compared.
 
     Attributes
     ----------

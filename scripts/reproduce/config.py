@@ -60,15 +60,15 @@ class Reproduction(Settings):
     (lines of a block that begin with $) are compared with it line by line if a step runs them.
     """
 
-    text: str = setting("", "the file whose numbers are regenerated", path=True)
+    text: list[str] = setting([], "the files whose numbers are regenerated", path=True)
     folders: list[str] = setting([], "folders that commands see under their own names", path=True)
     steps: dict[str, Step] = setting({}, "commands by name")
     numbers: list[Number] = setting([], "the numbers of the text")
     given: list[str] = setting([], "words of the text whose numbers are conditions, not results")
 
     def content(self) -> str:
-        """Return the text."""
-        return bytes(read_bytes(self.text)).decode("utf-8", "replace")
+        """Return the texts, one after the other."""
+        return "\n".join(bytes(read_bytes(path)).decode("utf-8", "replace") for path in self.text)
 
     def outputs(self) -> Iterator[tuple[str, str, str]]:
         """Yield step, command and output of each command that the text shows with its output."""
@@ -93,10 +93,9 @@ def read_reproduction(path: str) -> Reproduction:
     """
     values = yaml_values(path)
     beside = Path(path).parent
-    if isinstance(values.get("text"), str):
-        values["text"] = os.path.normpath(beside / values["text"])
-    if isinstance(values.get("folders"), list):
-        values["folders"] = [os.path.normpath(beside / str(name)) for name in values["folders"]]
+    for key in ("text", "folders"):
+        if isinstance(values.get(key), list):
+            values[key] = [os.path.normpath(beside / str(name)) for name in values[key]]
     if isinstance(values.get("numbers"), list):
         values["numbers"] = [
             Number.checked(entry, f"{path}: numbers: {entry.get('printed')!r}")
@@ -106,7 +105,7 @@ def read_reproduction(path: str) -> Reproduction:
         ]
     config = Reproduction.checked(values, path)
     if not config.text:
-        raise ConfigError(f"{path}: text: not given, expected the file whose numbers are regenerated")
+        raise ConfigError(f"{path}: text: not given, expected the files whose numbers are regenerated")
     for fault in _faults(config):
         raise ConfigError(f"{path}: {fault}")
     return config
@@ -122,7 +121,7 @@ def _faults(config: Reproduction) -> Iterator[str]:
         yield from _faults_of_number(number, config)
     for words in config.given:
         if words not in config.content():
-            yield f"given: {config.text} does not contain {words!r}"
+            yield f"given: {words!r} is not in {', '.join(config.text)}"
 
 
 def _faults_of_steps(config: Reproduction) -> Iterator[str]:
@@ -135,13 +134,13 @@ def _faults_of_steps(config: Reproduction) -> Iterator[str]:
         for line in step.run:
             yield from (f"steps.{name}.run: {line}: {fault}" for fault in _command_faults(line))
         if name not in used:
-            yield f"steps.{name}: gives no number and no output of {config.text}"
+            yield f"steps.{name}: gives no number and no output of {', '.join(config.text)}"
 
 
 def _faults_of_number(number: Number, config: Reproduction) -> Iterator[str]:
     where = f"numbers: {number.printed or number.text!r}"
     if not number.printed or number.printed not in config.content():
-        yield f"{where}: {config.text} does not contain it"
+        yield f"{where} is not in {', '.join(config.text)}"
     if number.step not in config.steps:
         yield f"{where}: no step {number.step!r}; {did_you_mean(number.step, config.steps)}"
     n, finders = len(numbers_in(number.printed)), number.finders()

@@ -24,7 +24,7 @@ $ python scripts/count.py 2
 SCRIPT = "import sys\nprint(sys.argv[1], 'lists')\n"
 VALUES = 'print(\'{"systems": [{"name": "a b", "value": 0.25}], "n": 3, "flag": true}\')\n'
 CONFIG = """\
-text: text.md
+text: [text.md]
 folders: [scripts]
 steps:
   count: {run: [python scripts/count.py 2]}
@@ -172,11 +172,11 @@ def test_a_number_that_differs(place):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("text: text.md\n", "", "text: not given"),
+        ("text: [text.md]\n", "", "text: not given"),
         ("text.md", "other.md", "other.md: no such file"),
         ("[scripts]", "[scripts, data]", "data: no such folder"),
-        ("2 are good", "3 are good", "does not contain it"),
-        ("Of 3 lists", "Of 4 lists", "does not contain 'Of 4 lists'"),
+        ("2 are good", "3 are good", "'3 are good' is not in"),
+        ("Of 3 lists", "Of 4 lists", "'Of 4 lists' is not in"),
         ("step: count", "step: cuont", "no step 'cuont'; did you mean 'count'?"),
         ("printed: AP .250", "printed: it took", "has no number"),
         ("AP .250", "Of 3 lists 2", "found 1 entries of find, expected 2"),

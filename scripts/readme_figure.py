@@ -25,6 +25,8 @@ def main(
     """Write the values of the learners, their 95% intervals, and those of first-best and oracle as lines."""
     (results,) = rerank.read_report(str(run)).results
     found = results.metric(metric)
+    assert found.first_best is not None  # of every run of the demo
+    assert found.oracle is not None
     lowest = min(
         found.first_best, *(row.ci[0] for of in found.rows.values() for row in of.values() if row.ci)
     )

@@ -29,12 +29,13 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	$(PIP) install --no-build-isolation -e '.[demo]'
 	@touch $@
 
-demo: $(VENV)/.demo ## Make the spelling task, train, predict, evaluate, compare learners and print the tables
+demo: $(VENV)/.demo ## Make the spelling task, train, predict, evaluate, compare learners; tables and a page
 	@$(MAKE) --no-print-directory $(DEMO)/report.json
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \
 	    --metric RR --metric P@1 --metric nDCG@10
 	@$(BIN)/rerank run configs/spelling-table.yaml --out $(DEMO)/table --jobs 2
-	@$(BIN)/rerank report $(DEMO)/table
+	@$(BIN)/rerank report $(DEMO)/table --html $(DEMO)/page.html
+	@echo 'The same as a page, with figures and single lists: $(DEMO)/page.html'
 
 $(DEMO)/data/train.letor: scripts/make_spelling.py $(wildcard scripts/spelling/*.py)
 	$(BIN)/python scripts/make_spelling.py --out $(DEMO)/data

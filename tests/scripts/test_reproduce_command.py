@@ -11,7 +11,7 @@ from rerank.core.errors import ConfigError
 from rerank.experiments.config import read_experiment
 
 CONFIG = """\
-text: text.md
+text: [text.md]
 steps:
   version: {run: [rerank --version]}
   pairs: {run: [rerank list learners ridge], needs: ["${NO_SUCH_VARIABLE}"]}

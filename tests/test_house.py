@@ -64,6 +64,7 @@ NEW_ROOMS = (
         "evaluation/plots.py",
         "learners/mrt.py",
         "learners/winnow.py",
+        "models/learning_curve.py",
         "metrics/signatures.py",
     ),
     *("learners/bounds.py", "learners/kernel_perceptron.py", "models/voted_preference.py"),

@@ -28,7 +28,6 @@ from rerank.metrics.judging import Judging
 
 # What is shown: systems against references, every two systems, or an experiment over folds.
 View: TypeAlias = Literal["systems", "pairs", "folds"]
-Kind: TypeAlias = Literal["values", "differences", "depth"]
 
 
 class Judged(Display, Results, frozen=True, eq=False, dict=True):
@@ -55,14 +54,14 @@ class Judged(Display, Results, frozen=True, eq=False, dict=True):
         """The variance of replicas by canonical name of the metric; none of other systems."""
         return {name: metric.variance() for name, metric in self.metrics.items()} if self.replicas else {}
 
-    def plot(self, metric: str | None = None, *, kind: Kind | None = None, ax: Any = None) -> Any:
+    def plot(self, metric: str | None = None, *, kind: str | None = None, ax: Any = None) -> Any:
         """Draw systems by one metric on axes of matplotlib, and return the axes.
 
         Parameters
         ----------
         metric : name of the metric; None = the first one.
-        kind : "values" with intervals and references, "differences" of pairs with intervals, or "depth": the
-            values by the number of candidates that are reordered. None = by ``view``.
+        kind : "values" with intervals and references, "differences" of pairs, or another figure of the page,
+            see ``rerank help python``. None = values or differences, by ``view``.
         ax : axes of matplotlib; None = those of a new figure.
 
         Raises

@@ -14,6 +14,7 @@ from rerank.core.types import Floats, Index
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
+from rerank.models.learning_curve import LearningCurve
 from rerank.models.training import RoundsRecord
 from rerank.native.learners._weights import Weights
 
@@ -56,7 +57,7 @@ class Rounds:
 
     Attributes
     ----------
-    curve : list of dict
+    curve : LearningCurve
         A row for each round: what the learner counted, the metric on the training lists ("train") and on
         the dev lists ("dev"), and their log-loss ("dev_logloss") if items have one score.
     """
@@ -67,7 +68,9 @@ class Rounds:
         self.dev = inputs.dev
         self.observer = inputs.observer
         self.keep = keep
-        self.curve: list[dict[str, float]] = []
+        self.curve = LearningCurve()
+        watched = self.judge if self.dev is None else self.dev[1]
+        self.curve.metric = "" if watched is None else watched.name
         self._best_round = 0
         self._best_value = -np.inf
         self._best: Any = None
@@ -176,7 +179,7 @@ class Rounds:
             self._place.keep(self._state(ended=True))
         rounds = len(self.curve)
         chosen = self.keep != "last"
-        kept = self._best_round if chosen else rounds
+        kept = self.curve.kept = self._best_round if chosen else rounds
         dev = None if self.dev is None or not rounds else self.curve[kept - 1]["dev"]
         return self._best if chosen else last, RoundsRecord(run=rounds, kept=kept, dev=dev, **facts)
 

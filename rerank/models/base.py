@@ -40,6 +40,7 @@ from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing
 from rerank.data.scaling import Scaling, array_forms
 from rerank.models.archive import ModelArchive, archive_of
+from rerank.models.learning_curve import LearningCurve
 from rerank.models.pipeline import Chain, FittedStep
 from rerank.models.training import Training, plain_margin
 
@@ -92,8 +93,8 @@ class Model(Display, ABC):
         The weights that a tuner started from, float64 (n_features); they are not saved.
     training : Training
         Where the model came from.
-    curve : list of dict
-        The learning curve, a row for each round; it is not saved.
+    curve : LearningCurve
+        A row for each round: a list of dictionaries with ``arrays()`` and ``plot()``; it is not saved.
     """
 
     kind: ClassVar[str]
@@ -112,7 +113,7 @@ class Model(Display, ABC):
         self.calibration: Calibration | None = None
         self.initial: Floats | None = None
         self.training = Training()
-        self.curve: list[dict[str, float]] = []
+        self.curve = LearningCurve()
 
     def __repr__(self) -> str:
         learner = self.training.learner or "unknown learner"

@@ -91,6 +91,14 @@ class Report(Display):
     costs: tuple[Sequence[Cost], ...] | None = None
     notes: tuple[str, ...] = ()
 
+    def plot(self, metric: str | None = None, *, kind: str | None = None, ax: Any = None) -> Any:
+        """Draw the only set as ``Judged.plot`` does, or average ranks over several sets (kind "ranks")."""
+        if kind != "ranks" and len(self.results) == 1:
+            return self.results[0].plot(metric, kind=kind, ax=ax)
+        from rerank.evaluation.plots import plot_ranks
+
+        return plot_ranks(self.ranks, metric, kind, ax)
+
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; None replaces absent values and NaN."""
         sets = []

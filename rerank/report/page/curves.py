@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
 from rerank.core.text import count
-from rerank.core.types import Floats
 from rerank.evaluation.curves import LEVELS, Depths, by_depth, mean_precision, relevance_of
+from rerank.evaluation.plots import learning_curves, oracles_by_k, weight_shares
 from rerank.evaluation.results import FIRST_BEST, MetricResults, Run, SystemResult
-from rerank.metrics.oracle import OracleJudge
 from rerank.report.page.drawing import Interval, Series
 from rerank.report.page.parts import DRAWN, Figure, Key, Section, View, figure, label, number, only, typed
 
@@ -39,7 +39,7 @@ def shares_section(view: View) -> Section | None:
 def oracles_section(view: View) -> Section | None:
     """Return the values of top-k oracles by k (Duh 2009, table 8.8); None if no metric has two k."""
     figures = []
-    for by_k in _oracles(view):
+    for by_k in oracles_by_k(view.results):
         share, metric = view.results.fraction, by_k[min(by_k)]
         rows = {name: {k: found.rows[name][share] for k, found in by_k.items()} for name in view.drawn}
         title = f"{metric.typed} by K"
@@ -55,23 +55,6 @@ def oracles_section(view: View) -> Section | None:
         "first stage and of random orders, oracle is the best choice of all."
     )
     return Section("oracles", "Best of the first K", lead + view.some_drawn(), (), figures)
-
-
-def _oracles(view: View) -> list[dict[int, MetricResults]]:
-    """Metrics of which there are values for two k or more, by k; each has the inner metric's name."""
-    judges = {name: metric.judges[0] for name, metric in view.results.metrics.items()}
-    inner = {judge.signature: name for name, judge in judges.items()}
-    groups: dict[str, dict[int, MetricResults]] = {}
-    for name, judge in judges.items():
-        if isinstance(judge, OracleJudge):
-            plain = inner.get(judge.inner.signature)
-            group = groups.setdefault(judge.inner.signature, {})
-            for k, of in ((1, plain), (judge.stage.size, name)):
-                if of is not None:
-                    found = view.results.metrics[of]
-                    named = judge.inner.name if plain is None else view.results.metrics[plain].typed
-                    group[k] = MetricResults(view.results, found.place, named)
-    return [dict(sorted(group.items())) for group in groups.values() if len(group) > 1]
 
 
 def _references(by_k: Mapping[int, MetricResults]) -> list[Series]:
@@ -231,13 +214,10 @@ def curves_section(view: View) -> Section | None:
 def _learning(view: View, system: str) -> Figure | None:
     """The curves on the training lists and the dev lists, if the system has any."""
     curves = [outcome.curve for outcome in _outcomes(view, system) if len(outcome.curve) > 1]
-    known = [{float(row["round"]) for row in curve if "round" in row} for curve in curves]
-    rounds = sorted(set.intersection(*known)) if known else []  # those that every curve has
+    rounds, watched = learning_curves(curves)
     lines, said, most = [], [], 0
-    for look, part in ((0, "train"), (1, "dev")):
-        values = _curve_values(curves, part, rounds)
-        if values is None:
-            continue
+    for part, values in watched.items():
+        look = ("train", "dev").index(part)
         mean = values.mean(axis=0)
         drawn = np.unique(np.linspace(0, len(rounds) - 1, min(_ROUNDS, len(rounds))).astype(int))
         most = max(most, len(values))
@@ -267,19 +247,6 @@ def _outcomes(view: View, system: str) -> list[Run]:
     return [outcome for fold in view.results.runs_of(system, view.results.fraction) for outcome in fold]
 
 
-def _curve_values(
-    curves: Sequence[Sequence[Mapping[str, float]]], part: str, rounds: Sequence[float]
-) -> Floats | None:
-    """The values of each curve that has them all, float64 (n_curves, n_rounds)."""
-    found = []
-    for curve in curves:
-        by_round = {float(row["round"]): row.get(part) for row in curve if "round" in row}
-        values = [by_round.get(one) for one in rounds]
-        if len(values) > 1 and all(value is not None and np.isfinite(value) for value in values):
-            found.append(values)
-    return np.array(found, dtype=np.float64) if found else None
-
-
 def weights_section(view: View) -> Section | None:
     """Return the weights of drawn systems; None if no model has any."""
     having = [name for name in view.ordered if any(of.weights for of in _outcomes(view, name))]
@@ -295,18 +262,10 @@ def weights_section(view: View) -> Section | None:
 
 def _heaviest(view: View, system: str) -> Figure | None:
     """The heaviest features of a system, if its models have weights."""
-    models = [_shares(outcome.weights) for outcome in _outcomes(view, system) if outcome.weights]
-    if not models:
-        return None
-    values: dict[str, list[float]] = {}
-    for weights in models:
-        for feature, value in weights.items():
-            values.setdefault(feature, []).append(value)
-    mass = {feature: sum(map(abs, found)) / len(models) for feature, found in values.items()}
-    heaviest = sorted(mass, key=lambda feature: -mass[feature])[:_WEIGHTS]
+    models = [outcome.weights for outcome in _outcomes(view, system) if outcome.weights]
+    values = weight_shares(models)
     rows = []
-    for feature in heaviest:
-        found = values[feature]
+    for feature, found in islice(values.items(), _WEIGHTS):
         mean = float(np.mean(found))
         tip = f"{feature}: {number(mean, 4, signed=True)}"
         if len(models) > 1:
@@ -322,10 +281,3 @@ def _heaviest(view: View, system: str) -> Figure | None:
     alt = f"Shares of the standardised weights of {system}, mean of {n}: {said}."
     svg = view.pen.intervals(alt, rows, x_label="share of the standardised weights", line=0.0)
     return figure(svg, system, caption)
-
-
-def _shares(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights divided by the sum of their magnitudes: models of different folds differ in scale."""
-    known = {feature: float(value) for feature, value in weights.items() if np.isfinite(value)}
-    total = sum(map(abs, known.values()))
-    return {feature: value / total if total > 0 else 0.0 for feature, value in known.items()}

@@ -69,8 +69,6 @@ class Rounds:
         self.observer = inputs.observer
         self.keep = keep
         self.curve = LearningCurve()
-        watched = self.judge if self.dev is None else self.dev[1]
-        self.curve.metric = "" if watched is None else watched.name
         self._best_round = 0
         self._best_value = -np.inf
         self._best: Any = None
@@ -179,7 +177,7 @@ class Rounds:
             self._place.keep(self._state(ended=True))
         rounds = len(self.curve)
         chosen = self.keep != "last"
-        kept = self.curve.kept = self._best_round if chosen else rounds
+        kept = self._best_round if chosen else rounds
         dev = None if self.dev is None or not rounds else self.curve[kept - 1]["dev"]
         return self._best if chosen else last, RoundsRecord(run=rounds, kept=kept, dev=dev, **facts)
 
@@ -191,9 +189,9 @@ def visit_orders(n: int, rounds: int, shuffle: bool, seed: int) -> Iterator[Inde
         yield rng.permutation(n) if shuffle else np.arange(n, dtype=np.int64)
 
 
-def linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
+def linear_scores(state: Floats, lists: CandidateLists) -> Floats:
     """Return the scores (n_items) of a state that is the weights (n_features), for ``Rounds.record``."""
-    return lists.features.scores(weights)
+    return lists.features.scores(state)
 
 
 def log_loss(lists: CandidateLists, scores: Floats) -> float:

@@ -383,9 +383,8 @@ class Model(Display, ABC):
 
     def save(self, path: str) -> None:
         """Write the model file at ``path``, whole or not at all."""
-        whole = self.as_file()
         with atomic_write(path) as out:
-            out.write(whole.getbuffer())
+            out.write(self.as_file().getbuffer())
 
 
 def multiplied(weights: Floats, column: int, factor: float) -> Floats:

@@ -63,21 +63,19 @@ def _record(model: Model, data: TrainingData, pipeline: Pipeline) -> None:
     training, source, learner = model.training, data.source, pipeline.learner
     training.learner = learner.name
     training.settings = learner.get_params()
-    size = {"lists": source.n_lists, "items": source.n_items}
-    known = {"fingerprint": data.fingerprint, "sketch": data.sketch, **size}
-    training.data = training.data.with_fields(**known | {"features": source.selection or None})
+    known = {"fingerprint": data.fingerprint, "sketch": data.sketch, "features": source.selection or None}
+    training.data = training.data.with_fields(lists=source.n_lists, items=source.n_items, **known)
     if data.train.judge is not None:
         training.rounds = training.rounds.with_fields(metric=data.train.judge.name)
+    model.curve.kept = getattr(training.rounds, "kept", None)
+    model.curve.metric = getattr(data.train.judge, "name", "")
     for step in pipeline.steps:
         step.record(training, data, learner)
     bare, weights = data.side.unlabelled, data.side.list_weights
     if bare is not None and (learner.needs_unlabelled or model.adapts):  # otherwise it ranks any lists
-        training.unlabelled = UnlabelledRecord(
-            fingerprint=bare.fingerprint(),
-            sketch=sketch(bare, poor=True),
-            lists=bare.n_lists,
-            items=bare.n_items,
-        )
+        size = {"lists": bare.n_lists, "items": bare.n_items}
+        own = sketch(bare, poor=True)
+        training.unlabelled = UnlabelledRecord(fingerprint=bare.fingerprint(), sketch=own, **size)
     if weights is not None:
         shares = weights / weights.max()  # their sum does not overflow
         found = statistics_of(shares / shares.mean())

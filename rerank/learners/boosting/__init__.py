@@ -19,7 +19,6 @@ from rerank.learners.boosting.examples import Examples, class_examples, ranking_
 from rerank.learners.boosting.rounds import Run, run, values_by_round
 from rerank.learners.rounds import KEEP_HELP, Keep
 from rerank.models.base import Model
-from rerank.models.learning_curve import LearningCurve
 from rerank.models.stumps import StumpModel, Thresholds
 from rerank.models.training import DataRecord, RoundsRecord
 from rerank.native.learners._boosting_exp import ExpLoss
@@ -250,10 +249,7 @@ class Boosting(Learner):
         kept = self._kept(curve, inputs)
         model = whole.prefix(kept)
         columns = [np.asarray(column).tolist() for column in curve.values()]
-        rows = (dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True))
-        judges = (part[1].name for part in watched.values() if part is not None)
-        model.curve = LearningCurve(rows)
-        model.curve.metric, model.curve.kept = next(judges, ""), kept
+        model.curve.extend(dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True))
         dev = float(curve["dev"][kept - 1]) if "dev" in curve and kept else None
         n = len(found.steps)
         model.training.rounds = RoundsRecord(run=n, kept=kept, dev=dev, converged=found.converged)

@@ -252,9 +252,7 @@ class _Primal(_Ranker):
         if q is not None:
             self.link = Link(linked(start, q / (q - 1)), q)
 
-    def score(self, state: Floats, lists: CandidateLists) -> Floats:
-        """Return the scores of weights, float64 (n_items)."""
-        return linear_scores(state, lists)
+    score = staticmethod(linear_scores)
 
     def model(self, state: Floats) -> Model:
         """Return the model of weights."""

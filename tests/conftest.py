@@ -122,6 +122,19 @@ def golden(request):
     return compare
 
 
+@pytest.fixture
+def memory_left(monkeypatch):
+    """memory_left(n): n bytes are left from here on, and no need above them passes without a question."""
+
+    def leave(n: int) -> None:
+        from rerank.core import memory
+
+        monkeypatch.setattr(memory, "available", lambda: n)
+        monkeypatch.setattr(memory, "SMALL", min(memory.SMALL, n))
+
+    return leave
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _writes_stay_in_memory():
     """No write is forced to the disk, which takes longer than most tests."""

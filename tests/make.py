@@ -112,6 +112,11 @@ def lists(
     return replace(found, **columns) if columns else found
 
 
+def drawn(seed=0, layout="dense", **given):
+    """Lists that are drawn: ``lists`` of a seed in a layout."""
+    return lists(seed=seed, layout=layout, **given)
+
+
 def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):
     """Lists with every column set."""
     rng = np.random.default_rng(seed)

@@ -104,13 +104,12 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
     assert not (files / "p").exists()
 
 
-def test_memory_and_the_disk(files, monkeypatch):
-    monkeypatch.setattr("rerank.core.memory.SMALL", 500)
-    monkeypatch.setattr("rerank.core.memory.available", lambda: 600)
+def test_memory_and_the_disk(files, monkeypatch, memory_left):
+    memory_left(600)
     monkeypatch.setattr(sys.modules["rerank.similarity.compare"], "MOST_FOR_SPECTRUM", 1)
     with pytest.raises(RerankError, match="needs 648 bytes for a Gram matrix of 9 x 9"):
         list_similarity(lists_of(9), "linear")
-    monkeypatch.setattr("rerank.core.memory.SMALL", 10**6)
+    memory_left(10**9)
     before = list_similarity(lists_of(9), "linear", scaling="none").gram
 
     def full(*_):

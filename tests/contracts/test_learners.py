@@ -461,6 +461,60 @@ def test_weights_that_a_learner_does_not_take_are_refused(name):
         )
 
 
+# One weighs the sums of a list: its weight is a number of copies. Others weigh updates, one after the other.
+COPIES = {"coordinate-ascent", "grid", "lda", "listnet", "logistic", "loglinear", "mert", "rankboost"}
+COPIES |= {"ranklda", "ranksvm", "ridge"}
+# All lists have a part in what is drawn, or where a search from random points begins.
+DRAWN_FROM_ALL = {"coordinate-ascent", "mrt", "predtron"}
+# They rank whole lists, or draw from all items: an item without a label is not as if absent.
+USES_UNJUDGED = {"ensemble", "fg-inductive", "grid", "list-iw", "mapfuse", "mrt", "pm-inductive", "posfuse"}
+USES_UNJUDGED |= {"pro", "probfuse", "propagate", "propagate-learned", "propagate-scores", "slidefuse"}
+USES_UNJUDGED |= {"w_bordafuse", "w_condorcet", "wrrf"}
+
+
+def test_the_weight_of_a_list_is_a_number_of_copies_and_0_is_absent(name):
+    lists, judge = some_lists(), parse(metric_of(name))
+    learner = make_learner(name, settings_of(name))
+    if not learner.accepts_list_weights:
+        return
+
+    def scores(part, weights=None):
+        given = {"judge": judge.prepare(part), "list_weights": weights, **further(learner, lists)}
+        return learner.fit(part, **given).score(lists)
+
+    if name not in DRAWN_FROM_ALL:
+        some = np.array([1.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+        np.testing.assert_array_equal(scores(lists, some), scores(lists.subset(some > 0)))
+    if name in COPIES:
+        many = np.array([2, 1, 1, 1, 3, 1])
+        again = scores(lists.subset(np.repeat(np.arange(6), many)))
+        np.testing.assert_allclose(scores(lists, 1.0 * many), again, rtol=1e-9, atol=1e-9)
+    with pytest.raises(FitError, match="list weights must be 6 finite numbers that are not negative"):
+        scores(lists, -np.ones(6))
+    if name not in ("coordinate-ascent", "mert"):
+        with pytest.raises(FitError, match=r"^some lists: .*(weight|no value|the same for all candidates)"):
+            scores(lists, np.zeros(6))
+
+
+def test_unjudged_items_change_nothing(name):
+    lists = some_lists()
+    kept = lists.kept(~np.isnan(lists.labels))
+    model, other = (fitted(name, some, scaling="none") for some in (lists, kept))
+    same = np.array_equal(model.score(kept), other.score(kept))
+    assert same == (name not in USES_UNJUDGED)
+
+
+def test_lists_whose_labels_are_all_equal_are_refused_in_one_line(name):
+    lists, kind = some_lists(), LEARNERS.get(name)
+    flat = lists.replace_labels(np.ones(lists.n_items))
+    if "extensions.fusion" in kind.__module__ or name == "best-feature":  # which count the best alone
+        assert np.isfinite(fitted(name, flat).score(flat)).all()
+    elif kind.needs_labels or name in ("mira", "mrt"):
+        nothing = "no list has|nothing to learn|no two (classes|grades)|the same for all candidates"
+        with pytest.raises(FitError, match=f"^some lists: .*({nothing})"):
+            fitted(name, flat)
+
+
 def test_unlabelled_lists_are_needed_or_refused(name):
     lists = some_lists()
     learner = make_learner(name, settings_of(name))
@@ -525,6 +579,17 @@ def test_settings_are_listed_with_help_and_make_the_learner_again(name):
         assert meaning, f"{name}: setting {setting} has no help"
     with pytest.raises(ConfigError, match="unknown setting 'no_such_setting'"):
         make_learner(name, {"no_such_setting": 1})
+
+
+def test_settings_out_of_their_range_are_refused_by_name(name):
+    for key, field in LEARNERS.get(name).fields.items():
+        beyond = {"ge": -1, "gt": 0, "le": 1, "lt": 0}  # what is added to a limit
+        wrong = [
+            field.limits[sign] + step for sign, step in beyond.items() if field.limits.get(sign) is not None
+        ]
+        for value in (*wrong, float("nan"), object()):
+            with pytest.raises(ConfigError, match=rf"^(learner {name}: )?{key}\b[^\n]*$"):
+                make_learner(name, {key: value})
 
 
 def test_a_learner_describes_itself(name):

@@ -93,8 +93,8 @@ def test_a_small_need_passes_without_a_question(monkeypatch):
     memory.require(memory.SMALL, "a matrix")
 
 
-def test_a_need_beyond_the_limit_is_one_line_with_the_help(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 3_140_000_000)
+def test_a_need_beyond_the_limit_is_one_line_with_the_help(memory_left):
+    memory_left(3_140_000_000)
     with pytest.raises(RerankError) as caught:
         memory.require(16 * 10**9, "a dense matrix of 1,000,000 x 2,000", "--layout sparse needs less")
     assert str(caught.value) == (

@@ -10,7 +10,6 @@ from scipy import sparse
 from small_training import fit, make_learner
 
 import rerank
-from rerank.core import memory
 from rerank.core.errors import RerankError
 from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.lists import CandidateLists
@@ -35,8 +34,8 @@ ROWS = Dense(np.zeros((5000, 1)))
 
 
 @pytest.fixture(autouse=True)
-def little_memory(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: LEFT)
+def little_memory(memory_left):
+    memory_left(LEFT)
 
 
 def seeds():
@@ -95,9 +94,9 @@ def test_a_need_beyond_memory_is_refused_in_one_line(work, message):
     assert "\n" not in str(caught.value)
 
 
-def test_texts_of_long_lists_are_counted(monkeypatch):
+def test_texts_of_long_lists_are_counted(memory_left):
     texts = as_lists([[f"{k}" + "x" * 20_000 for k in range(100)]])
-    monkeypatch.setattr(memory, "available", lambda: 10**7)
+    memory_left(10**7)
     with pytest.raises(RerankError, match="the texts of a list once for each of its candidates"):
         consensus(texts, "WER", "mean")
 

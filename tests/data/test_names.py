@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from rerank.core import memory
 from rerank.core.errors import RerankError
 from rerank.data.names import Columns, match, numbered, numbers_in
 
@@ -72,7 +71,7 @@ def test_names_of_columns_at_places():
     assert columns(["a", "b"]).at(np.array([1])) == ["b"]
 
 
-def test_names_beyond_memory_are_refused(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 10**9)
+def test_names_beyond_memory_are_refused(memory_left):
+    memory_left(10**9)
     with pytest.raises(RerankError, match=r"needs 142 GB for the names of 2,147,483,647 features; 1 GB are"):
         numbered(2**31 - 1)

@@ -6,6 +6,7 @@ import gzip
 import random
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from hypothesis import strategies as st
 from reading import check_as_slowly, quietly, same_bits
 from reference import svmlight as slow
 
-from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
@@ -360,8 +360,8 @@ def test_options_that_exclude_each_other_are_refused(tmp_path: Path) -> None:
         read(tmp_path, b"1 1:1\n2 500:1", dtype="float32")
 
 
-def test_a_dense_array_beyond_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 10**9)
+def test_a_dense_array_beyond_memory_is_one_line(tmp_path: Path, memory_left: Callable[[int], None]) -> None:
+    memory_left(10**9)
     with pytest.raises(RerankError) as caught:
         read(tmp_path, b"1 1:1\n" * 200 + b"1 900000:1", layout="dense")
     assert str(caught.value) == (

@@ -233,13 +233,6 @@ def test_lists_without_a_pair_are_skipped_and_counted():
         Boosting().fit(lists.replace_labels(np.ones(lists.n_items)))
 
 
-def test_unjudged_items_change_nothing():
-    lists = random_lists(5)
-    judged = ~np.isnan(lists.labels)
-    a, b = Boosting(rounds=20).fit(lists), Boosting(rounds=20).fit(lists.kept(judged))
-    assert found_rounds(a) == found_rounds(b)
-
-
 def with_base_feature(lists, factor):
     """The same lists with their base score among the features, in other units."""
     X = np.insert(lists.features.to_dense(), 2, factor * lists.base_scores, axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from make import LAYOUTS, features
+from make import LAYOUTS, drawn
 from reference import coordinate_ascent as slow
 from small_training import fit
 
@@ -24,17 +24,11 @@ from rerank.metrics.base import parse
 from rerank.metrics.judging import Judging
 
 
-def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12, 8), d=4):
+def some_lists(seed=0, layout="dense"):
     """Lists with ties, an item alone, an unjudged item, a feature that is constant."""
-    rng = np.random.default_rng(seed)
-    n = sum(lengths)
-    X = np.where(rng.random((n, d)) < 0.3, 0.0, np.round(rng.standard_normal((n, d)) * 4) / 4)
+    X = np.round(np.random.default_rng(seed).standard_normal((40, 4)) * 4) / 4
     X[:, 2] = 0.5
-    if layout == "indicators":
-        X = (X > 0).astype(float)
-    labels = np.clip(np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n)), 0, 3)
-    labels[4] = np.nan
-    return CandidateLists.from_arrays(features(layout, X), labels, group=lengths, source="some lists")
+    return drawn(seed, layout, sizes=(6, 1, 9, 4, 12, 8), X=X, grades=(0, 3))
 
 
 def climb_of(lists, metric, weights, crossings=None):

@@ -11,8 +11,6 @@ from make import LAYOUTS, lists
 from reference import loglinear as slow
 from scipy.optimize import minimize
 
-from rerank.core.errors import FitError
-from rerank.data.lists import CandidateLists
 from rerank.learners.loglinear import ListNet, LogLinear
 
 some_lists = partial(lists, tied=3, source="some lists")
@@ -66,9 +64,3 @@ def test_large_labels_make_the_best_item_certain():
     large = ListNet(tolerance=1e-12).fit(lists.replace_labels(lists.labels * 1e6))
     tied = LogLinear(prior=1.0, targets="tied", tolerance=1e-12).fit(lists)
     np.testing.assert_allclose(large.weights, tied.weights, atol=1e-6)
-
-
-def test_lists_without_two_labels_are_refused():
-    lists = CandidateLists.from_arrays([[0.0], [1.0]], [1, 1], source="set")
-    with pytest.raises(FitError, match="set: no list has two different labels"):
-        ListNet().fit(lists)

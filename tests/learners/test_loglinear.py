@@ -166,18 +166,6 @@ def test_the_base_score_is_the_prior_mean_on_demand():
     np.testing.assert_allclose(weights, [0, 2, 0, -1], atol=1e-4)
 
 
-def test_list_weights_are_numbers_of_copies():
-    lists = some_lists(seed=5)
-    weights = np.array([2.0, 1.0, 0.0, 3.0, 1.0])
-    copies = lists.subset(np.repeat(np.arange(5), weights.astype(int)))
-    one = LogLinear(tolerance=1e-13).fit(lists, list_weights=weights).weights
-    np.testing.assert_allclose(one, LogLinear(tolerance=1e-13).fit(copies).weights, atol=1e-6)
-    with pytest.raises(FitError, match="list weights must be 5 finite numbers"):
-        LogLinear().fit(lists, list_weights=-weights)
-    with pytest.raises(FitError, match="every list with two different labels has weight 0"):
-        LogLinear().fit(lists, list_weights=np.zeros(5))
-
-
 def many_lists(seed=0, layout="dense", n_lists=400):
     return some_lists(seed=seed, layout=layout, sizes=(20,) * n_lists, d=30)
 

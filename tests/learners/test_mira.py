@@ -12,7 +12,7 @@ from reference.mira import mira as slow_mira
 from small_judging import values
 from small_training import fit, make_learner
 
-from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.errors import DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.learners.tuning.mira import Mira
@@ -108,24 +108,6 @@ def test_weights_of_lists_multiply_the_cap(metric, value):
         model = learner.fit(lists, judge=judge, list_weights=given)
         np.testing.assert_allclose(model.weights, means[-1], rtol=1e-10, atol=1e-12)
         assert sum(updates for updates, _ in history) > 0
-
-
-@pytest.mark.parametrize("value", ["background", "sentence"])
-def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(value):
-    lists = judged_lists(7)
-    some = np.array([True, True, False, True, False, True])
-    alone = lists.subset(np.flatnonzero(some))
-    learner = Mira(value=value, epochs=5, keep="last", init="zero")
-    judge = parse("BLEU")
-    absent = learner.fit(lists, judge=judge.prepare(lists), list_weights=some.astype(float))
-    expected = learner.fit(alone, judge=judge.prepare(alone))
-    np.testing.assert_array_equal(absent.weights, expected.weights)
-    assert [row["loss"] for row in absent.curve] == [row["loss"] for row in expected.curve]
-    plain, ones = (learner.fit(lists, judge=judge.prepare(lists), list_weights=w) for w in (None, np.ones(6)))
-    np.testing.assert_array_equal(plain.weights, ones.weights)
-    assert plain.curve == ones.curve
-    with pytest.raises(FitError, match="judged lists: the weight of every list is 0"):
-        learner.fit(lists, judge=judge.prepare(lists), list_weights=np.zeros(6))
 
 
 @pytest.mark.parametrize(("c", "step"), [(0.01, 0.01), (10.0, 2.0 / 25.0)])
@@ -237,12 +219,6 @@ def test_empty_candidates_and_references_do_no_harm(metric):
         model = fit(Mira(epochs=5), lists, metric=metric)
     assert np.isfinite(model.weights).all()
     assert sum(row["updates"] for row in model.curve) > 0
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in ({"c": 0.0}, {"decay": 1.5}, {"epochs": 0}, {"keep": "dev"}, {"value": "corpus"}):
-        with pytest.raises(ConfigError, match=next(iter(wrong))):
-            make_learner("mira", wrong)
 
 
 def test_system_combination_gains_what_the_paper_s_method_gains(system_combination):

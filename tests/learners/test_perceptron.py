@@ -145,14 +145,6 @@ def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(set
     assert plain.curve == ones.curve
 
 
-def test_lists_with_pairs_that_all_weigh_0_are_refused():
-    lists = CandidateLists.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 1], group=[2, 1], source="set")
-    with pytest.raises(FitError, match="set: every list with a pair under pairs=ordinal has weight 0"):
-        Perceptron().fit(lists, list_weights=np.array([0.0, 1.0]))
-    with pytest.raises(FitError, match="list weights must be 2 finite numbers that are not negative"):
-        Perceptron().fit(lists, list_weights=np.array([-1.0, 1.0]))
-
-
 @pytest.mark.parametrize("margin", ["even", "label"])
 def test_both_engines_and_layouts_give_identical_weights_on_whole_numbers(margin):
     for seed in range(4):
@@ -378,13 +370,6 @@ def test_lists_without_a_pair_are_counted():
     lists = CandidateLists.from_arrays(np.eye(5), [1, 1, 1, 0, 2], group=[2, 3])
     model = Perceptron().fit(lists)
     assert model.training.data == DataRecord(pairs=3, lists_without_pair=1)
-
-
-@pytest.mark.parametrize("engine", ["auto", "reference"])
-def test_labels_all_tied_is_an_error(engine):
-    lists = CandidateLists.from_arrays(np.eye(4), np.ones(4), group=[2, 2])
-    with pytest.raises(FitError, match="no list has a pair under pairs=ordinal"):
-        Perceptron(engine=engine).fit(lists)
 
 
 def test_overflow_is_an_error_and_not_nan():

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from make import features
+from make import drawn, features
 from reference.preference_svm import ExplicitPreferences
 from scipy.optimize import minimize_scalar
 
@@ -37,21 +37,13 @@ TREES = [
 ]
 
 
-def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), levels=4):
+def some_lists(seed=0, layout="dense", levels=4, **given):
     """Lists with ties, an item alone, unjudged items, a list of equal labels; questions and trees."""
-    rng = np.random.default_rng(seed)
-    n = sum(lengths)
-    X = np.where(rng.random((n, 3)) < 0.4, 0.0, np.round(rng.standard_normal((n, 3)) * 8) / 8)
-    if layout == "indicators":
-        X = (X > 0).astype(float)
-    labels = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n) * levels / 2)
-    labels[rng.random(n) < 0.1] = np.nan
-    labels[16:20] = 1.0
-    lists = CandidateLists.from_arrays(features(layout, X), labels, group=lengths, source="some lists")
-    questions = np.repeat(np.arange(len(lengths)) % 3, lengths)
-    trees = Forest.from_strings([TREES[i] for i in rng.integers(len(TREES), size=n)])
-    structures = {"question": Forest.from_strings([TREES[i] for i in questions])}
-    return dataclasses.replace(lists, trees=trees, structures=structures)
+    lists = drawn(seed, layout, d=3, grades=None, noise=levels / 2, tied=3, **given)
+    trees = [TREES[i] for i in np.random.default_rng(seed).integers(len(TREES), size=lists.n_items)]
+    questions = [TREES[i % 3] for i in lists.list_index]
+    structures = {"question": Forest.from_strings(questions)}
+    return dataclasses.replace(lists, trees=Forest.from_strings(trees), structures=structures)
 
 
 class Given:
@@ -184,18 +176,6 @@ def test_a_search_that_ends_early_reports_a_gap_that_holds():
     with pytest.warns(DataNote, match=r"stopped after 1 working set, up to .*% of the objective above"):
         notes = learner.fit(lists).training.notes
     assert notes["objective"] - notes["gap"] <= least <= notes["objective"]
-
-
-def test_lists_of_weight_0_are_as_if_absent():
-    lists = some_lists(7)
-    weights = np.array([1.0, 1.0, 0.0, 1.0, 3.0])
-    part = lists.subset([0, 1, 3, 4])
-    for balance in (False, True):
-        learner = PreferenceSVM(list_balance=balance)
-        a, b = learner.fit(lists, list_weights=weights), learner.fit(part, list_weights=weights[weights > 0])
-        np.testing.assert_array_equal(a.coefficients, b.coefficients)
-    with pytest.raises(FitError, match="every list with two different labels has weight 0"):
-        PreferenceSVM().fit(lists, list_weights=np.array([0.0, 1.0, 0.0, 1.0, 0.0]))
 
 
 def test_equal_items_are_one_and_their_pairs_are_left_out():

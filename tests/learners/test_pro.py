@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make import LAYOUTS, features
+from make import LAYOUTS, drawn, features
 from reference.pro import clearest as slow_clearest
 from reference.pro import minimum
 from scipy.optimize import check_grad
 from small_judging import values
 from small_training import fit, make_learner
 
-from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.errors import DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.learners.tuning.pro import PairLoss, Pro, clearest
 from rerank.metrics.labelling import label
 from rerank.native.learners import _pro
 
-
-def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), n_features=4):
-    rng = np.random.default_rng(seed)
-    n = sum(lengths)
-    X = np.where(rng.random((n, n_features)) < 0.4, 0.0, np.round(rng.standard_normal((n, n_features)), 2))
-    labels = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n), 1)
-    labels[rng.random(n) < 0.1] = np.nan
-    return CandidateLists(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        features(layout, X),
-        labels=labels,
-        source="some lists",
-    )
+some_lists = partial(drawn, grades=None)
 
 
 def some_pairs(seed, n_items, n_pairs=40):
@@ -133,23 +123,6 @@ def test_weights_of_lists_are_as_many_copies_of_their_pairs(layout):
         assert model.training.data.pairs == len(kept_pairs(learner, lists, np.minimum(given, 1.0)))
 
 
-@pytest.mark.parametrize("threshold", [None, 0.4])
-def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(threshold):
-    lists = some_lists(2)
-    learner = Pro(samples=60, keep_pairs=10, threshold=threshold)
-    some = np.array([True, False, True, False, True])
-    absent = learner.fit(lists, list_weights=some.astype(float))
-    alone = learner.fit(lists.subset(np.flatnonzero(some)))
-    np.testing.assert_array_equal(absent.weights, alone.weights)
-    assert absent.training.rounds == alone.training.rounds
-    assert absent.training.data == alone.training.data
-    plain, ones = learner.fit(lists), learner.fit(lists, list_weights=np.ones(5))
-    np.testing.assert_array_equal(plain.weights, ones.weights)
-    assert plain.training == ones.training
-    with pytest.raises(FitError, match="some lists: the weight of every judged list is 0"):
-        learner.fit(lists, list_weights=np.zeros(5))
-
-
 def test_a_heavy_penalty_leaves_the_weights_unchanged():
     lists = some_lists(1)
     start = np.array([1.0, -2.0, 0.0, 3.0])
@@ -236,12 +209,6 @@ def test_the_error_for_texts_without_labels_names_the_option():
     with pytest.raises(FitError, match=r"texts: no judged item; .* \(--label sBLEU makes them"):
         Pro().fit(lists)
     assert Pro().fit(label(lists, "sBLEU")).weights[0] > 0
-
-
-def test_settings_out_of_range_are_refused():
-    for wrong in ({"samples": 0}, {"keep_pairs": 0}, {"threshold": -1.0}, {"l2": -0.1}, {"iterations": 0}):
-        with pytest.raises(ConfigError, match=next(iter(wrong))):
-            make_learner("pro", wrong)
 
 
 def test_system_combination_gains_what_the_paper_s_method_gains(system_combination):

@@ -155,7 +155,7 @@ def test_the_gram_matrix_is_not_held():
     assert peak < 8 * 1500 * 1500 / 2
 
 
-def test_refused(monkeypatch):
+def test_refused(memory_left):
     lists = made()
     for wrong in (0, -1, "some", 2.5):
         with pytest.raises(ConfigError, match=r"neighbours: found .*, expected 1 or more, or 'all'"):
@@ -166,8 +166,7 @@ def test_refused(monkeypatch):
         DataError, match="found k = 1, and 4 and 3 features, expected 1 or more, and the same"
     ):
         nearest_in(lists, made(d=3), kernel("list"), 1)
-    monkeypatch.setattr("rerank.core.memory.SMALL", 0)
-    monkeypatch.setattr("rerank.core.memory.available", lambda: 1000)
+    memory_left(1000)
     with pytest.raises(RerankError, match=r"needs 32 kB for a graph of all pairs of 40 lists; 1 kB .* fewer"):
         neighbour_graph(lists, kernel("list"), "all")
     with pytest.raises(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from reference import tree_kernels, trees
 
-from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.tree_kernels import TreeFunction
@@ -186,9 +185,9 @@ def test_huge_trees():
     assert TreeFunction("st").matrix(both, both)[0, 3] == pytest.approx(1.0)
 
 
-def test_pairs_of_huge_trees_that_need_too_much_memory(monkeypatch):
+def test_pairs_of_huge_trees_that_need_too_much_memory(memory_left):
     (both,) = TreeSet.of(Forest.from_strings([deep(50_000, "a")]))
-    monkeypatch.setattr(memory, "available", lambda: 10**9)
+    memory_left(10**9)
     for name in ("sst", "ptk"):
         with pytest.raises(RerankError, match=r"needs 20 GB for .* pairs of nodes"):
             TreeFunction(name).matrix(both, both)

@@ -198,7 +198,7 @@ def test_features_are_chosen_and_matched_by_name():
         item_gram("linear", gaps)
 
 
-def test_a_memory_mapped_matrix_and_the_refusal_of_one_that_is_too_large(tmp_path, monkeypatch):
+def test_a_memory_mapped_matrix_and_the_refusal_of_one_that_is_too_large(tmp_path, memory_left):
     lists = lists_of(items(5, 300))
     out = np.lib.format.open_memmap(tmp_path / "gram.npy", mode="w+", dtype=np.float64, shape=(300, 300))
     kernel = "bow(question) + linear"
@@ -207,7 +207,6 @@ def test_a_memory_mapped_matrix_and_the_refusal_of_one_that_is_too_large(tmp_pat
     assert np.array_equal(np.load(tmp_path / "gram.npy"), item_gram(kernel, lists))
     with pytest.raises(DataError, match="expected a C-contiguous float64 array"):
         item_gram(kernel, lists, out=out[:, :299])
-    monkeypatch.setattr("rerank.core.memory.available", lambda: 1000)
-    monkeypatch.setattr("rerank.core.memory.SMALL", 1000)
+    memory_left(1000)
     with pytest.raises(RerankError, match="a Gram matrix of 300 x 300"):
         item_gram("linear", lists)

@@ -141,17 +141,16 @@ def test_all_labelled_and_no_edges():
     assert no_columns.reached.all()
 
 
-def test_gradients_that_are_not_accurate_are_followed_by_elimination(monkeypatch):
+def test_gradients_that_are_not_accurate_are_followed_by_elimination(monkeypatch, memory_left):
     K, labelled, values = problem(11, n=100, degree=8)
     monkeypatch.setattr(walks, "_FEW", 0)
     monkeypatch.setattr(walks, "_MOST_ITERATIONS", 1)
     expected = slow.harmonic(K, labelled, values)
     np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)
-    monkeypatch.setattr("rerank.core.memory.SMALL", 0)
-    monkeypatch.setattr("rerank.core.memory.available", lambda: 10_000)
+    memory_left(10_000)
     with pytest.raises(RerankError, match=r"needs \d+ kB for the propagation of 3 weights among 100 lists"):
         solved(K, labelled, values)
-    monkeypatch.setattr("rerank.core.memory.available", lambda: 100_000)
+    memory_left(100_000)
     with pytest.raises(RerankError, match=r"needs .* for the elimination of 9\d unlabelled lists"):
         solved(K, labelled, values)
 

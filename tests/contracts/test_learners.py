@@ -17,7 +17,7 @@ from small_training import fit as fit_learner
 
 import rerank
 from rerank.cli.listings import learner_lines
-from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
+from rerank.core.errors import ConfigError, DataNote, FitError, FormatError, RerankError
 from rerank.core.settings import describe
 from rerank.core.workers import parallel
 from rerank.core.workers.pool import packed, run_task, unpacked
@@ -194,6 +194,18 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
     assert again.training == model.training
     assert again.explain() == model.explain()
+
+
+def test_a_model_with_a_damaged_byte_is_a_model_or_an_error_of_one_line(name, tmp_path):
+    path, draw = tmp_path / "model", np.random.default_rng(0)
+    fitted(name, some_lists()).save(str(path))
+    whole, kind = path.read_bytes(), type(load_model(str(path)))
+    for at in draw.integers(0, len(whole), 40):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << draw.integers(8)]) + whole[at + 1 :])
+        try:
+            assert isinstance(load_model(str(path)), kind)
+        except FormatError as error:
+            assert "\n" not in str(error)  # noqa: PT017
 
 
 def test_a_model_passes_between_processes(name, tmp_path):

@@ -1,10 +1,11 @@
 """Unlabelled lists that are not those to be ranked: against every pair and round, and plain kernel PCA."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from make import features
+from make import drawn
 from reference import kernel_pca
 from reference import pseudo_margin as slow
 from small_training import fit
@@ -19,13 +20,7 @@ from rerank.models.base import load_model
 BOOST = {"name": "rankboost", "rounds": 8}
 
 
-def some_lists(seed, *, layout="dense", missing=0.0, sizes=(1, 6, 5, 7)):
-    rng = np.random.default_rng(seed)
-    n = sum(sizes)
-    X = np.round(rng.normal(0, 1.5, (n, 4))) / 2
-    y = np.round(np.clip(X[:, 1] - X[:, 3] + rng.normal(0, 1, n), 0, 3))
-    X[rng.random(X.shape) < missing] = np.nan
-    return CandidateLists.from_arrays(features(layout, X), y, group=list(sizes), source=f"lists {seed}")
+some_lists = partial(drawn, sizes=(1, 6, 5, 7), grades=(0, 3), unjudged=0.0)
 
 
 def pairs_within(lists):

@@ -14,7 +14,6 @@ from small_training import fit
 from rerank.core.errors import DataError, DataNote, FitError, FormatError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.extensions.transductive.model import TransductiveModel
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.models.embedded_model import packed_model, unpacked_model
@@ -225,22 +224,3 @@ def test_a_model_inside_another_is_the_same(make_lists):
     np.testing.assert_array_equal(again.score(make_lists(2)), model.score(make_lists(2)))
     with pytest.raises(DataError, match="inner: found something else"):
         unpacked_model(np.zeros(9, dtype=np.uint8), "inner")
-
-
-def check_damaged_bytes(folder, kind):
-    """The model file m of a folder with one bit changed is a model of its kind, or an error of one line."""
-    whole, rng = (folder / "m").read_bytes(), np.random.default_rng(0)
-    for at in rng.integers(0, len(whole), 80):
-        data = bytearray(whole)
-        data[at] ^= 1 << rng.integers(8)
-        (folder / "n").write_bytes(bytes(data))
-        try:
-            assert isinstance(load_model(str(folder / "n")), kind)
-        except FormatError as error:
-            lines = str(error).splitlines()
-            assert len(lines) == 1
-
-
-def test_a_damaged_byte_is_an_error_or_a_model(make_lists, tmp_path):
-    fit(method(), make_lists(1)).save(str(tmp_path / "m"))
-    check_damaged_bytes(tmp_path, TransductiveModel)

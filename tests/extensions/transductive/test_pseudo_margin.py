@@ -2,12 +2,13 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from make import features
+from make import drawn, features
 from reference import pseudo_margin as slow
 
 from rerank.core.errors import ConfigError, DataError
@@ -38,15 +39,7 @@ METHODS = [
 ]
 
 
-def some_lists(seed, *, layout="dense", missing=0.0, sizes=(1, 6, 5, 7), levels=4):
-    """Lists with ties in features and labels, and an unjudged item."""
-    rng = np.random.default_rng(seed)
-    n = sum(sizes)
-    X = np.round(rng.normal(0, 1.5, (n, 4))) / 2
-    y = np.round(np.clip(X[:, 1] - X[:, 3] + rng.normal(0, 1, n), 0, levels - 1))
-    y[n // 2] = np.nan
-    X[rng.random(X.shape) < missing] = np.nan
-    return CandidateLists.from_arrays(features(layout, X), y, group=list(sizes), source="drawn lists")
+some_lists = partial(drawn, sizes=(1, 6, 5, 7), grades=(0, 3), noise=2.0)
 
 
 def one_of(lists, i, method):

@@ -2,11 +2,13 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from make import drawn
 from reference import pseudo_margin as pairs_of_lists
 from reference import tied_ratio as slow
 
@@ -18,14 +20,7 @@ from rerank.extensions.transductive.pseudo_margin import PseudoMargin
 from rerank.extensions.transductive.tied_ratio import RatioPairs, TiedRatio, tied_share
 from rerank.learners.rankboost import RankBoost
 
-
-def some_lists(seed, sizes=(1, 6, 5, 7)):
-    rng = np.random.default_rng(seed)
-    n = sum(sizes)
-    X = np.round(rng.normal(0, 1.5, (n, 4))) / 2
-    y = np.round(np.clip(X[:, 1] - X[:, 3] + rng.normal(0, 1, n), 0, 3))
-    y[n // 2] = np.nan
-    return CandidateLists.from_arrays(X, y, group=list(sizes))
+some_lists = partial(drawn, sizes=(1, 6, 5, 7), grades=(0, 3))
 
 
 def every_pair(n):

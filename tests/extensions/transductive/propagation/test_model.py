@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from extensions.transductive.test_model import check_damaged_bytes, rewritten
+from extensions.transductive.test_model import rewritten
 from make import LAYOUTS
 from small_training import fit
 
 from rerank.core.errors import FormatError
-from rerank.extensions.transductive.propagation import PropagationModel
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.models.describe import model_lines, model_record
@@ -119,11 +118,6 @@ def test_a_model_of_another_kind_is_no_global_ranker(make_lists, tmp_path):
         with pytest.raises(FormatError, match=r"as the global ranker|models inside each oth"):
             load_model(path)
         inner = load_model(str(tmp_path / "m"))
-
-
-def test_a_damaged_byte_is_an_error_or_a_model(make_lists, tmp_path):
-    fit(method(), make_lists(1)).save(str(tmp_path / "m"))
-    check_damaged_bytes(tmp_path, PropagationModel)
 
 
 def test_a_model_shows_its_rankers_and_what_they_are_compared_by(make_lists):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make import LAYOUTS, features, freeze, full_lists
+from small_training import saved
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
@@ -23,7 +24,6 @@ from rerank.data.reading import Reading, ReadOptions
 from rerank.data.selection import columns_matching, selected
 from rerank.data.store import write_store
 from rerank.data.store_reader import read_store
-from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import initial_for, weights_of
 
@@ -285,8 +285,7 @@ def test_a_store_and_a_model_keep_the_selection(tmp_path, name):
     again = read_store(tmp_path / "some.store")
     assert (again.names(), again.selection) == (["1", "a"], f"1,{name}")
     model = rerank.train(again, "perceptron", epochs=1)
-    model.save(str(tmp_path / "m"))
-    assert load_model(str(tmp_path / "m")).training.data.features == f"1,{name}"
+    assert saved(model, tmp_path).training.data.features == f"1,{name}"
     write_store(whole, tmp_path / "whole.store")
     assert "selection" not in (tmp_path / "whole.store" / "meta.json").read_text()
     meta = tmp_path / "some.store" / "meta.json"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_training import saved
 from typer.testing import CliRunner
 
 import rerank
@@ -41,8 +42,7 @@ def drawn(seed=0, n_lists=10, share=0.2, names=NAMES):
 def test_a_model_fills_scales_and_scores_by_hand_and_after_loading(policy, scaling, tmp_path):
     train, test = drawn(0), drawn(1)
     model = rerank.train(train, learner="ranksvm", missing=policy, scaling=scaling)
-    model.save(str(tmp_path / "m"))
-    again = rerank.load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     assert again.missing_policy == policy
     steps = [again.imputation] + ([] if again.scaling is None else [again.scaling])
     ready = test

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_training import saved
 
 import rerank
 from rerank.core.errors import RerankError
@@ -143,8 +144,7 @@ def test_models_and_data_match_by_index(tmp_path, model_of, data_of, form):
         save(data, str(tmp_path / "data.store"))
         data = load(tmp_path / "data.store")
     if form == "model":
-        model.save(str(tmp_path / "m"))
-        model = rerank.load_model(str(tmp_path / "m"))
+        model = saved(model, tmp_path)
     X = dense_twin(data, model.feature_names)
     context = warnings.catch_warnings()
     if (model_of, data_of) == (NEAR, FAR):

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from make import features
 from reference import boosting as slow
+from small_training import saved
 
 import rerank
 from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.boosting import Boosting
 from rerank.learners.boosting.rounds import savings
-from rerank.models.base import load_model
 
 
 def random_lists(seed=0, *, values=(0, 1), base=True, sizes=(1, 6, 5, 9, 4, 7), n_features=5, layout="dense"):
@@ -323,8 +323,7 @@ def test_work_and_savings_are_those_of_the_paper():
 def test_a_prefix_of_a_model_is_the_model_of_fewer_rounds(tmp_path):
     lists = random_lists(2)
     model = Boosting(rounds=30).fit(lists)
-    model.save(str(tmp_path / "model"))
-    again = load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     assert found_rounds(again) == found_rounds(model)
     for n in (0, 1, 17, 30):
         short = Boosting(rounds=max(n, 1)).fit(lists).prefix(n)

@@ -11,7 +11,7 @@ from learners.test_perceptron import MARGINS, RELATIONS, integer_lists, orders_o
 from reference.item_kernels import text, value
 from reference.kernel_perceptron import kernel_perceptron as slow
 from reference.kernel_perceptron import mean
-from small_training import fit
+from small_training import fit, saved
 from typer.testing import CliRunner
 
 from rerank.cli.app import app
@@ -22,7 +22,6 @@ from rerank.data.pairs import make_pairs
 from rerank.learners.kernel_perceptron import KernelPerceptron
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
-from rerank.models.base import load_model
 from rerank.models.preference import PreferenceModel
 from rerank.models.voted_preference import VotedPreferenceModel
 
@@ -163,11 +162,8 @@ def test_voted_versions_vote_by_the_visits_that_they_survived(tmp_path):
     total = sum(n for _, n in versions[1:])
     by_hand = sum(c * n for c, n in versions[1:]) / total
     np.testing.assert_allclose(model.mean.score(lists), K @ by_hand, rtol=1e-9, atol=1e-9)
-    model.save(str(tmp_path / "model"))
-    again = load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     np.testing.assert_array_equal(again.score(new), model.score(new))
-    again.save(str(tmp_path / "again"))
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 @pytest.mark.parametrize("average", ["last", "average", "voted"])

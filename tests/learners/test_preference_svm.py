@@ -10,6 +10,7 @@ import pytest
 from make import drawn, features
 from reference.preference_svm import ExplicitPreferences
 from scipy.optimize import minimize_scalar
+from small_training import saved
 
 from rerank.core.errors import DataError, DataNote, FitError
 from rerank.data.columns.forests import Forest
@@ -21,7 +22,6 @@ from rerank.learners.preference.fits import best_scale
 from rerank.learners.preference.solver import KernelRows, PreferenceDual
 from rerank.learners.ranksvm import RankSVM
 from rerank.metrics.base import parse
-from rerank.models.base import load_model
 from rerank.native.learners import _preference
 from rerank.similarity.gram_matrices import item_gram
 from rerank.training.train import train
@@ -289,9 +289,8 @@ def test_a_kernel_of_trees_leaves_features_and_their_scaling_out_of_the_model(tm
     lists = some_lists(2)
     model = train(lists, learner="preference-svm", kernel="ptk(tree)")
     assert (model.feature_names, model.scaling_name) == ([], "none")
-    model.save(str(tmp_path / "model"))
     bare = lists.with_features(features("dense", np.empty((lists.n_items, 0))), None)
-    np.testing.assert_array_equal(load_model(str(tmp_path / "model")).score(bare), model.score(lists))
+    np.testing.assert_array_equal(saved(model, tmp_path).score(bare), model.score(lists))
 
 
 def fold_scores(lists, learner, folds):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.metrics import chrf as twin
 from reference.texts import moses_lists, text_lists
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import DataError
 from rerank.data.judge import corpus_value
 from rerank.metrics.base import parse
 from rerank.metrics.chrf import chrf
@@ -72,12 +72,6 @@ def test_names_are_canonical():
     for name, canonical in (("chrF2", "chrF"), ("chrF++", "chrF(nw=2)"), ("chrf(nc=6)", "chrF")):
         assert parse(name).name == canonical
         assert parse(parse(name).name) == parse(name)
-
-
-@pytest.mark.parametrize("name", ["chrF@5", "chrF(nc=0)", "chrF(nw=1.5)", "chrF(beta=x)", "chrF(eps=1)"])
-def test_what_makes_no_sense_is_refused(name):
-    with pytest.raises(ConfigError):
-        parse(name)
 
 
 SIGNS = ["ab ", "abc .,!-", "aé ñ\u0301\U0001f600\u3000.", "日本語中文 。a", "a\0\x1c\x85\xa0 \udc80\udcff."]

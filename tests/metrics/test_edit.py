@@ -13,7 +13,7 @@ from reference.metrics import edit as reference
 from reference.texts import moses_lists, text_lists
 from small_judging import evaluate
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.metrics.base import FAMILIES, parse
@@ -52,16 +52,8 @@ def sets(draw, strings=texts):
 
 @pytest.mark.parametrize("kind", KINDS)
 @settings(deadline=None)
-@given(sets())
+@given(sets() | sets(long_texts))
 def test_counts_equal_the_twin(kind, drawn):
-    candidates, references = drawn
-    assert counted(kind, candidates, *references).tolist() == twin(kind, candidates, *references)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None)
-@given(sets(long_texts))
-def test_long_texts_equal_the_twin(kind, drawn):
     candidates, references = drawn
     assert counted(kind, candidates, *references).tolist() == twin(kind, candidates, *references)
 
@@ -185,18 +177,6 @@ def test_an_empty_candidate_lacks_every_token(kind):
     assert judge.item_values().tolist() == [100, 100]
 
 
-@settings(deadline=None)
-@given(sets())
-def test_the_oracle_is_no_worse_than_any_choice(drawn):
-    candidates, references = drawn
-    judge = parse("WER").prepare(text_lists(candidates, references[0]))
-    best = sum(
-        min(reference.statistics("WER", text, [references[0][i]])[0] for text in of_list)
-        for i, of_list in enumerate(candidates)
-    )
-    assert judge.oracle() == reference.rate(best, sum(len(text.split()) for text in references[0]))
-
-
 def test_a_judge_declares_what_it_counts():
     lists = text_lists([["a", "b"]], ["a"], ["b"])
     judge = parse("WER(lc=1)").prepare(lists)
@@ -219,12 +199,6 @@ def test_saved_counts_need_no_text():
         parse("PER").prepare(bare)
 
 
-@pytest.mark.parametrize("name", ["WER@3", "CER(tok=13a)", "WER(lc=2)", "PER(words=1)", "WER(tok=14a)"])
-def test_what_makes_no_sense_is_refused(name):
-    with pytest.raises(ConfigError):
-        parse(name)
-
-
 def random_pairs(seed, n_words, n=300):
     rng = np.random.default_rng(seed)
     words = np.array([f"w{i}" for i in range(40)])
@@ -232,18 +206,6 @@ def random_pairs(seed, n_words, n=300):
     return known, [
         [words[rng.integers(40)] if rng.random() < 0.3 else word for word in line if rng.random() < 0.9]
         for line in known
-    ]
-
-
-@pytest.mark.parametrize("n_words", [3, 10, 60, 64, 65, 150])
-def test_distances_equal_rapidfuzz(n_words):
-    fuzz = pytest.importorskip("rapidfuzz.distance", reason="rapidfuzz is the oracle")
-    known, lines = random_pairs(n_words, n_words)
-    got = counted("WER", [[" ".join(line)] for line in lines], [" ".join(line) for line in known])
-    assert got[:, 0].tolist() == [fuzz.Levenshtein.distance(a, b) for a, b in zip(lines, known, strict=True)]
-    got = counted("CER", [[" ".join(line)] for line in lines], [" ".join(line) for line in known])
-    assert got[:, 0].tolist() == [
-        fuzz.Levenshtein.distance(" ".join(a), " ".join(b)) for a, b in zip(lines, known, strict=True)
     ]
 
 

@@ -135,6 +135,16 @@ def test_the_error_for_a_wrong_name_states_what_is_expected(typed: str, message:
     assert "\n" not in str(caught.value)
 
 
+NONSENSE = ["WER@3", "WER(lc=2)", "WER(tok=14a)", "CER(tok=13a)", "PER(words=1)", "TER@2", "TER(asian=1)"]
+NONSENSE += ["TER(lc=1)", "TER(no_punct=maybe)", "chrF@5", "chrF(nc=0)", "chrF(nw=1.5)", "chrF(beta=x)"]
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_settings_that_make_no_sense_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError):
+        parse(name)
+
+
 def test_a_measure_named_twice_is_kept_as_first_typed() -> None:
     assert {typed: metric.name for typed, metric in parse_all(["MAP", "AP", "P_5"]).items()} == {
         "MAP": "AP",

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from make import LAYOUTS, full_lists
 from reference import classes as reference
+from small_training import saved
 
 from rerank.core.errors import DataError, FormatError
 from rerank.data.lists import CandidateLists
@@ -55,12 +56,9 @@ def test_scores_are_in_the_order_of_the_rows(layout, decode, reject, tmp_path):
     found = model.class_scores(lists)
     assert np.allclose(found, lists.input_order(expected), rtol=1e-12)
     assert model.predicted(lists) == model.decoded(found)
-    model.save(str(tmp_path / "m"))
-    again = load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     assert again.class_scores(lists).tobytes() == found.tobytes()
     assert again.predicted(lists) == model.predicted(lists)
-    again.save(str(tmp_path / "n"))
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
 
 def test_features_are_matched_by_name():

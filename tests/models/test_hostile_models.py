@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from models.test_old_models import FOLDER, NAMES
 from models.test_training import rewritten
+from small_training import saved
 
 from rerank.core.errors import FormatError, RerankError
 from rerank.models import archive as archives
@@ -266,8 +267,7 @@ def test_memory_is_checked_before_an_array_is_made(tmp_path, monkeypatch):
 def test_a_keep_margin_survives_saving(margin, tmp_path):
     model = LinearModel(["a", "b"], np.array([1.0, 2.0]))
     model.keep_margin = margin
-    model.save(str(tmp_path / "m"))
-    assert load_model(str(tmp_path / "m")).keep_margin == margin
+    assert saved(model, tmp_path).keep_margin == margin
 
 
 def mutated(data, draw):

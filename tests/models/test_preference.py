@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from make import LAYOUTS, features
+from small_training import saved
 from typer.testing import CliRunner
 
 from rerank.cli.app import app
@@ -57,13 +58,9 @@ def test_scores_are_the_sums_of_the_definition_and_a_file_keeps_them(layout, ker
     model, expected = some_model(kernel)
     scores = model.score(some_lists())
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
-    model.save(str(tmp_path / "model"))
-    again = load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     np.testing.assert_array_equal(again.score(some_lists()), scores)
     assert again.kernel == model.kernel
-    assert again.explain() == model.explain()
-    again.save(str(tmp_path / "again"))
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
     lists = some_lists(layout=layout)
     dense = some_lists(layout="indicators" if layout == "indicators" else "dense")
     np.testing.assert_array_equal(model.score(lists), model.score(dense))
@@ -90,8 +87,7 @@ def test_trees_are_kept_once_and_only_the_symbols_that_occur():
 
 def test_a_model_without_support_scores_0(tmp_path):
     model, _ = some_model(n=0)
-    model.save(str(tmp_path / "model"))
-    again = load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     assert not again.score(some_lists()).any()
     assert (again.n_weighted(), again.explain()) == (0, [])
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make import LAYOUTS, features
+from small_training import saved
 
 from rerank.core.errors import DataError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
-from rerank.models.base import load_model
 from rerank.models.stumps import StumpModel
 
 POOL = np.array([0.0, 0, 1, 1, 2, -1, 0.5, -0.5, 1e300, -1e300, 1e-300])
@@ -121,12 +121,8 @@ def test_an_extended_model_is_saved_whole(tmp_path):
     model, X = extended_model(rng, 4, 9), rng.choice(np.array([0.0, 1, np.nan]), (9, 4))
     X[0, 0] = np.nan
     model.weights[:] = 0.0
-    model.save(str(tmp_path / "model"))
-    again = load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     np.testing.assert_array_equal(again.score(lists_of(X)), model.score(lists_of(X)))
-    assert again.explain() == model.explain()
-    again.save(str(tmp_path / "again"))
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 def test_lists_that_were_read_with_zeros_for_missing_values_are_reported():

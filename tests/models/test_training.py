@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 from models.test_old_models import FOLDER, NAMES
+from small_training import saved
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.tables.data import to_json
@@ -129,8 +130,7 @@ def test_notes_of_a_learner_of_its_own_are_kept_and_shown(tmp_path):
     model = load_model(str(FOLDER / "random.model"))
     assert "notes" not in model.training.as_json()
     model.training.notes = {"stumps": 12, "stopped": True, "why": "no gain", "gamma": 0.25}
-    model.save(str(tmp_path / "model"))
-    again = load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     assert again.training == model.training
     assert "notes stumps 12, stopped yes, why no gain, gamma 0.25" in " ".join(
         "\n".join(model_lines(again)).split()

@@ -6,14 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
-from small_training import all_runs, make_learner
+from small_training import all_runs, make_learner, saved
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.data.classes import Predictions, class_lists
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
-from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.training.ablation import ablation
 from rerank.training.class_metrics import WatchedClasses
@@ -67,8 +66,7 @@ def test_values_are_those_of_what_the_model_predicts(tmp_path, task, metric, mor
     given = {"metric": metric, "dev": dev, **settings}
     for keep in ("last", "best", "train"):
         model = rerank.train(train, keep=keep, epochs=3, **given)
-        model.save(str(tmp_path / "m"))
-        loaded, rounds = load_model(str(tmp_path / "m")), model.training.rounds
+        loaded, rounds = saved(model, tmp_path), model.training.rounds
         kept = model.curve[rounds.kept - 1]
         assert rounds.dev == kept["dev"] == value(dev, loaded.predicted(dev), metric)
         assert kept["train"] == value(train, loaded.predicted(train), metric)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from small_training import saved
 
 import rerank
 from rerank.core.errors import DataNote
@@ -88,6 +89,5 @@ def test_a_model_of_scaled_columns_beside_indicators_is_saved(scaling, tmp_path)
     mixed = Mixed(rng.normal(-50, 9, (40, 1)), np.array([0], dtype=np.int32), replace(rows, data=None))
     lists = CandidateLists.from_arrays(mixed, rng.integers(0, 3, 40), group=[5] * 8)
     model = rerank.train(lists, scaling=scaling, epochs=3)
-    model.save(str(tmp_path / "model"))
-    again = rerank.load_model(str(tmp_path / "model"))
+    again = saved(model, tmp_path)
     np.testing.assert_array_equal(again.score(lists), model.score(lists))

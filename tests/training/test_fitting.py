@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_training import all_runs, fit, make_learner
+from small_training import all_runs, fit, make_learner, saved
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
@@ -66,8 +66,7 @@ def test_a_margin_by_hand_is_kept_and_its_effect_noted():
 @pytest.mark.parametrize("margin", [0.0, 0.3, math.inf])
 def test_a_saved_margin_is_the_same_margin(margin, tmp_path):
     model = fitted(keep_margin=margin)
-    model.save(str(tmp_path / "m"))
-    again = load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     assert again.keep_margin == margin
     np.testing.assert_array_equal(again.score(DEV), model.score(DEV))
     assert np.isfinite(again.score(DEV)).all()

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference import decision as slow
+from small_training import saved
 
 import rerank as package
 from rerank.core.errors import ConfigError, DataError, FitError
@@ -124,8 +125,7 @@ def test_scores_that_are_right_decide_alone():
 @pytest.mark.parametrize("temperature", ["auto", 0.0, 0.5, "inf"])
 def test_a_saved_model_decides_as_before(temperature, tmp_path):
     model = package.train(TRAIN, learner="mbr", utility="sBLEU", temperature=temperature, scaling="zscore")
-    model.save(str(tmp_path / "m"))
-    again = package.load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     assert again.decision == model.decision
     np.testing.assert_array_equal(again.score(TEST), model.score(TEST))
 
@@ -138,8 +138,7 @@ def test_a_base_scale_reaches_the_scores_and_the_utility(tmp_path):
     by_hand = package.train(replace(lists, features=type(lists.features)(X)), **settings)
     seen = replace(TEST, features=type(TEST.features)(TEST.features.to_dense() * [1, 4]))
     np.testing.assert_allclose(model.score(TEST), by_hand.score(seen))
-    model.save(str(tmp_path / "m"))
-    np.testing.assert_array_equal(package.load_model(str(tmp_path / "m")).score(TEST), model.score(TEST))
+    np.testing.assert_array_equal(saved(model, tmp_path).score(TEST), model.score(TEST))
 
 
 def test_the_temperature_is_one_of_the_final_model():
@@ -240,8 +239,7 @@ def test_an_ensemble_is_the_mean_of_standardised_scores(tmp_path):
     np.testing.assert_allclose(model.score(TEST), model.weights_ @ np.array(parts))
     spreads = [weight * deviation(lists, part) for weight, part in zip(model.weights_, parts, strict=True)]
     assert spreads[0] == pytest.approx(spreads[1], rel=0.3)  # about 1/2 each, on new lists
-    model.save(str(tmp_path / "m"))
-    again = package.load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     np.testing.assert_array_equal(again.score(TEST), model.score(TEST))
     assert "ensemble: " in model.training_lines()[-1]
 
@@ -284,8 +282,7 @@ def test_minimum_bayes_risk_over_an_ensemble_shares_its_folds(monkeypatch, tmp_p
     model = package.train(TRAIN, learner="mbr", utility="WER", base=base, metric="WER", inner_folds=3)
     assert calls == ["loglinear"] * 3 + ["ridge"] * 3
     assert isinstance(model.base, EnsembleModel)
-    model.save(str(tmp_path / "m"))
-    np.testing.assert_array_equal(package.load_model(str(tmp_path / "m")).score(TEST), model.score(TEST))
+    np.testing.assert_array_equal(saved(model, tmp_path).score(TEST), model.score(TEST))
     wer = package.evaluate(TEST, model.score(TEST), ["WER"])["WER"]
     assert wer < package.evaluate(TEST, plain_model().score(TEST), ["WER"])["WER"]
 

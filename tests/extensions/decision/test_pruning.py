@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference import decision as slow
+from small_training import saved
 
 import rerank as package
 from rerank.core.errors import ConfigError
@@ -120,8 +121,7 @@ def test_a_posterior_with_one_candidate():
 def test_a_model_reports_what_it_left_out_and_keeps_the_setting(tmp_path):
     model = package.train(LABELLED, learner="ridge", scaling="none")
     made = package.decide(model, "chrF", temperature=0.5, prune=0.99, seed=4)
-    made.save(str(tmp_path / "m"))
-    loaded = package.load_model(str(tmp_path / "m"))
+    loaded = saved(made, tmp_path)
     np.testing.assert_array_equal(loaded.score(LISTS), made.score(LISTS))
     assert loaded.decision_lines()[-1].startswith("pruning: ")
     assert "of 210 kept in 2 lists" in loaded.decision_lines()[-1]

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from reference.nearest_lists import NearestLists
 from scipy.stats import kendalltau
-from small_training import fit
+from small_training import fit, saved
 
 from rerank.core.errors import FitError
 from rerank.data.judge import corpus_value, value_of
 from rerank.extensions.transductive.adaptation import ALWAYS, NEVER, abstained, tau_b, tuned_threshold
 from rerank.metrics.base import parse
 from rerank.models.adaptation import Adaptation, ListRow
-from rerank.models.base import load_model
 from rerank.models.describe_training import training_lines
 
 QUICK = {"name": "rankboost", "rounds": 4}
@@ -120,8 +119,7 @@ def test_the_threshold_is_chosen_on_dev_and_recorded(make_lists, tmp_path):
     assert record.value >= max(record.adapted, record.unadapted)
     (line,) = [line for line in training_lines(model, lists, "nDCG@5") if line.startswith("abstain")]
     assert f"{record.kept} of 6 dev lists" in line
-    model.save(str(tmp_path / "m"))
-    again = load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     assert (again.threshold, again.training.abstain) == (model.threshold, record)
 
 

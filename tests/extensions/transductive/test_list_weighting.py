@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference import rankboost as slow
-from small_training import make_learner
+from small_training import make_learner, saved
 
 import rerank
 from rerank.core.errors import ConfigError, FitError
@@ -17,7 +17,6 @@ from rerank.data.pairs import PairRelation
 from rerank.data.scaling import fit_scaling
 from rerank.extensions.transductive.weighting.lists import ListWeighting
 from rerank.metrics.base import parse
-from rerank.models.base import load_model
 from rerank.models.describe import model_lines, model_record
 
 
@@ -147,8 +146,7 @@ def test_lists_with_pairs_that_all_weigh_0_are_refused():
 
 def test_the_weights_are_shown(tmp_path):
     model = rerank.train(some_lists(0), "list-iw", base={"rounds": 2}, components=3, unlabelled=some_lists(1))
-    model.save(str(tmp_path / "model"))
-    lines = model_lines(load_model(str(tmp_path / "model")))
+    lines = model_lines(saved(model, tmp_path))
     notes = " ".join(" ".join(lines).split())
     for text in ("kernel list (components 3)", "width ", "weights_effective 0.", "weights_zeros "):
         assert text in notes

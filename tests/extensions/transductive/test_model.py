@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from make import LAYOUTS
 from reference.nearest_lists import NearestLists
-from small_training import fit
+from small_training import fit, saved
 
 from rerank.core.errors import DataError, DataNote, FitError, FormatError
 from rerank.core.workers import parallel
@@ -106,21 +106,17 @@ def test_a_saved_model_adapts_as_before(layout, make_lists, tmp_path):
     lists, test = make_lists(1, layout), make_lists(2, layout)
     lists = dataclasses.replace(lists, base_scores=np.arange(lists.n_items, dtype=float))
     model = fit(method(abstain=-0.5), lists)
-    model.save(str(tmp_path / "a"))
-    again = load_model(str(tmp_path / "a"))
+    again = saved(model, tmp_path)
     np.testing.assert_array_equal(again.score(test), model.score(test))
     assert again.training == model.training
     assert again.threshold == -0.5
     assert (again.method, again.labelled.fingerprint()) == (model.method, model.labelled.fingerprint())
     assert type(again.labelled.features) is type(lists.features)
-    again.save(str(tmp_path / "b"))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_missing_features_are_stored(make_lists, tmp_path):
     model = fit(method(), make_lists(1, missing=True))
-    model.save(str(tmp_path / "m"))
-    again, test = load_model(str(tmp_path / "m")), make_lists(2, missing=True)
+    again, test = saved(model, tmp_path), make_lists(2, missing=True)
     assert again.labelled.has_missing
     np.testing.assert_array_equal(again.score(test), model.score(test))
 

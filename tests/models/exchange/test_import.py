@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from models.exchange.kinds import KINDS, lists
 from models.exchange.test_servers import elasticsearch, ranklib_ensemble
+from small_training import saved
 
 import rerank
 from rerank import CandidateLists
@@ -52,8 +53,7 @@ def close(found, expected):
 
 def usable(model, X, y, tmp_path):
     """The model is one: it is saved, loaded, shown, judged and exported."""
-    model.save(str(tmp_path / "saved"))
-    again = rerank.load_model(str(tmp_path / "saved"))
+    again = saved(model, tmp_path)
     assert np.array_equal(scored(again, X), scored(model, X))
     assert again.explain()
     assert again.lines()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_training import fit
+from small_training import fit, saved
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.tables.data import to_json
@@ -180,10 +180,8 @@ def test_discriminants_of_the_labelled_lists_are_further_features(project, layou
     ranker = model if project == "own" else model.ranker(test, 3).model
     assert ranker.inner.feature_names[-2:] == ["linear#2", "ranklda#1"]
     np.testing.assert_allclose(ranker.columns(one)[:, -1], one.features.to_dense() @ w[:, 0], atol=1e-12)
-    model.save(str(tmp_path / "model"))
-    np.testing.assert_array_equal(load_model(str(tmp_path / "model")).score(test), model.score(test))
-    ranker.save(str(tmp_path / "ranker"))
-    again = load_model(str(tmp_path / "ranker"))
+    np.testing.assert_array_equal(saved(model, tmp_path).score(test), model.score(test))
+    again = saved(ranker, tmp_path)
     np.testing.assert_array_equal(again.score_aligned(one), ranker.score_aligned(one))
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from reference import score_regularisation as slow
-from small_training import fit
+from small_training import fit, saved
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FitError, FormatError
@@ -164,8 +164,7 @@ def test_swapped_texts_change_the_scores():
 def test_a_saved_model_scores_as_before(affinity, tmp_path):
     train, test = topical(1), topical(2)
     model = fit(ScoreRegularisation(alpha=0.5, neighbours=3, affinity=affinity), train)
-    model.save(str(tmp_path / "m"))
-    again = load_model(str(tmp_path / "m"))
+    again = saved(model, tmp_path)
     assert isinstance(again, RegularisedModel)
     np.testing.assert_array_equal(again.score(test), model.score(test))
     assert again.described() == model.described()

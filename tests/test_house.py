@@ -70,6 +70,7 @@ NEW_ROOMS = (
     *("learners/bounds.py", "learners/kernel_perceptron.py", "models/voted_preference.py"),
     *("similarity/tree_sums.py", "similarity/item_sums.py"),
     "training/cross_validation.py",
+    *("formats/streaming/", "models/streaming.py"),
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (400, 70, 8)

@@ -66,10 +66,10 @@ def predict(given: Predict) -> None:
     \b
     rerank predict model test.txt > scores.txt
     """
-    from rerank.models import predict as predicting
+    from rerank.models.predict import predict as run
 
     model = deciding(given.model, given.typed, given.out, given.keep_margin, given.reading)
-    found = predicting.predict(model, given.data, given.as_, **given.others("model", "data", "as_"))
+    found = run(model, given.data, given.as_, streamed=True, **given.others("model", "data", "as_"))
     for line in getattr(found.model, "decision_lines", list)():
         inform(line)
     if given.allow_oracle:

@@ -16,7 +16,7 @@ from rerank.data.lists import CandidateLists
 _MOST = 512
 _DIGITS = 16
 # Different lists may have the same features: 6 % of those of a system combination did.
-_CHANCE = 0.1
+LEAST_SHARE = 0.1
 
 
 def sketch(lists: CandidateLists, *, poor: bool = False) -> str:
@@ -35,9 +35,9 @@ def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
     names : sequence of str, the feature columns of the lists that were hashed.
     lists : CandidateLists, other lists; columns are matched by name.
     """
-    found = _found(known, names, lists, poor=False)
+    found = found_in(known, names, lists, poor=False)
     share = sum(found) / max(len(found), 1)
-    return share if share >= _CHANCE else 0.0
+    return share if share >= LEAST_SHARE else 0.0
 
 
 def strangers(known: str, names: Sequence[str], lists: CandidateLists) -> float:
@@ -45,12 +45,12 @@ def strangers(known: str, names: Sequence[str], lists: CandidateLists) -> float:
 
     Parameters are those of ``overlap``. Lists with missing features are left out.
     """
-    found = _found(known, names, lists, poor=True)
+    found = found_in(known, names, lists, poor=True)
     return 1.0 - sum(found) / len(found) if found else 0.0
 
 
-def _found(known: str, names: Sequence[str], lists: CandidateLists, poor: bool) -> list[bool]:
-    """Whether each list that a sketch could hold is in it."""
+def found_in(known: str, names: Sequence[str], lists: CandidateLists, poor: bool) -> list[bool]:
+    """Return whether each list that a sketch could hold is in it; parameters are those of ``overlap``."""
     hashes = {known[at : at + _DIGITS] for at in range(0, len(known), _DIGITS)}
     largest = max(hashes) if len(hashes) >= _MOST else "g"  # above all digits
     return [one in hashes for one in _hashes(lists, names, poor) if one <= largest]

@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -35,6 +36,8 @@ WORDS = {
     "counts": "saved counts of metrics",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
+# In place of ``Format._read``: reads the next block of a file, see formats.streaming.
+NEXT_BLOCK: ContextVar[Any] = ContextVar("next block", default=None)
 
 
 class Format(ABC):
@@ -126,7 +129,8 @@ class Format(ABC):
         self.check_options(options)
         checked = options.missing == "error"
         with progress.step(f"reading {os.path.basename(shown(path))}"):
-            lists = self._read(path, options.with_settings(missing="nan") if checked else options)
+            read = NEXT_BLOCK.get() or type(self)._read
+            lists = read(self, path, options.with_settings(missing="nan") if checked else options)
         if checked:
             check_complete(lists)
         if options.missing == "zero":

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists
 _NO_SCORES = ("grades", "probabilities")
+Read = Callable[[Reading], CandidateLists]
 _CACHE_BY = ("list-kernel", "histogram")  # how a cache of rankers compares lists
 
 
@@ -71,6 +72,7 @@ def predict(
     jobs: int | None = None,
     cluster: str | None = None,
     strict: bool = False,
+    streamed: bool = False,
     reading: Reading | None = None,
 ) -> Any:
     """Score lists with a model, and return or write scores or rankings, as ``rerank predict`` does.
@@ -97,11 +99,12 @@ def predict(
         "list-kernel" (None) or "histogram"; see ``TransductiveModel.open_cache``.
     jobs, cluster : workers of a transductive model; see ``core.workers.parallel.using``.
     strict : refuse features that the model does not know, and features that are absent.
+    streamed : write large files and pipes to ``out`` block by block if possible; see ``models.streaming``.
     reading : how a file is read.
 
     Returns
     -------
-    ndarray, list, dict, CandidateLists, Ranking or Predicted
+    ndarray, list, dict, CandidateLists, Ranking, Predicted or Streamed
         As ``as_`` says; with ``out`` a ``Predicted``: the lists, their scores, and what the model did.
 
     Raises
@@ -149,17 +152,23 @@ def predict(
     if idle is not None and not scorer.adapts:
         raise ConfigError(f"{idle}: not used by a model of kind {scorer.kind}, expected a transductive one")
     _check_cache(cache, cache_nearest, cache_by)
+    as_ = as_ or ("classes" if isinstance(scorer, ClassesModel) else "scores")
+    read = partial(_lists, scorer, data, as_, group, qid)
     if isinstance(scorer, ClassesModel):
         if keep_margin is not None:
             raise ConfigError("--keep-margin is for models of lists, this one is of classes")
-        return _predict_classes(scorer, data, as_ or "classes", out, group, qid, strict, reading)
-    as_ = as_ or "scores"
+        return _predict_classes(scorer, read, as_, out, strict, reading)
     if as_ == "classes":
         raise ConfigError(f"--as classes: a model of kind {scorer.kind} predicts no classes")
     answer = predictor(scorer, as_) if as_ in _NO_SCORES else scorer.score
     if keep_margin is not None:
         scorer.keep_margin, scorer.calibration = margin_of(keep_margin), None  # which is of other choices
-    lists = _lists(scorer, data, as_, group, qid, reading)
+    if streamed and out is not None and is_path(data):
+        from rerank.models.streaming import predict_file
+
+        if found := predict_file(scorer, os.fspath(data), read, reading, as_, out, answer, writer, strict):
+            return found
+    lists = read(reading)
     known = scorer.training.data.sketch or ""
     note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
     note_strangers(scorer, lists)
@@ -188,20 +197,12 @@ def predict(
     if out is None:
         return predictions.in_memory(as_, lists, scores, columns)
     decides = scorer.keep_margin is not None and as_ not in _NO_SCORES
-    return Predicted(
-        lists, scorer, scores, int(switched(lists, items).sum()) if decides else None, adaptation
-    )
+    n = int(switched(lists, items).sum()) if decides else None
+    return Predicted(lists, scorer, scores, n, adaptation)
 
 
 def _predict_classes(
-    model: ClassesModel,
-    data: Any,
-    as_: str,
-    out: str | None,
-    group: Any,
-    qid: Any,
-    strict: bool,
-    reading: Reading,
+    model: ClassesModel, read: Read, as_: str, out: str | None, strict: bool, reading: Reading
 ) -> Any:
     """``predict`` of a model of classes."""
     writers: dict[str, Callable[[Floats], Iterable[str]]] = {
@@ -212,7 +213,7 @@ def _predict_classes(
     if as_ not in writers or (as_ == "table" and out is None):
         allowed = [name for name in writers if name != "table" or out is not None]
         raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(allowed)}")
-    lists = _lists(model, data, as_, group, qid, reading.with_settings(classes=True))
+    lists = read(reading.with_settings(classes=True))
     scores = model.class_scores(lists, strict=strict)
     if out is None:
         return list(model.decoded(scores)) if as_ == "classes" else scores

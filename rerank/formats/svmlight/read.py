@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -47,10 +47,6 @@ from rerank.formats.common import (
 from rerank.formats.feature_columns import WIDE, ColumnNames, columns_to_keep, narrowed
 from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
-
-if TYPE_CHECKING:
-    pass
-
 
 _LARGEST_INDEX = 2**31 - 1
 _NEAR = 65536
@@ -259,9 +255,9 @@ class Items(Struct):
     spans: Index  # (n, 4): start and length of the qid (start -1: the one before) and of the comment
 
 
-def read_items(source: Source, given: ColumnNames | None) -> Items:
-    """Return the items of a file, with the names ``given``; raises FormatError at its first bad line."""
-    shape = _measure(source, 0 if given is None else given.n_columns)
+def read_items(source: Source, given: ColumnNames | None, width: int = 0) -> Items:
+    """Return items with the names ``given`` and ``width`` columns at least; FormatError at a bad line."""
+    shape = _measure(source, max(width, 0 if given is None else given.n_columns))
     labels = np.empty(shape.n_rows)
     spans = np.empty((shape.n_rows, 4), dtype=np.int64)
     features, names = _named_features(source, shape, labels, spans, given)
@@ -446,15 +442,14 @@ def item_ids_of(source: Source, spans: Index) -> StringColumn | None:
     """Return the comments of items, see ``Items``, None if there are none; warns if some have none."""
     if not spans[:, 3].any():
         return None
-    note_without_ids(source.path, spans[:, 3])
+    note_without_ids(source.path, int(np.count_nonzero(spans[:, 3] == 0)), len(spans))
     return strings_at([(source.text, spans[:, 2:], np.arange(len(spans)))])
 
 
-def note_without_ids(path: str, lengths: Index) -> None:
-    """Warn if some items, but not all, have no id; ``lengths`` are those of the ids (n_items)."""
-    without = int(np.count_nonzero(lengths == 0))
-    if 0 < without < len(lengths):
-        note(f"{path}: {without} of {len(lengths)} items have no comment; their ids are empty")
+def note_without_ids(path: str, without: int, n_items: int) -> None:
+    """Warn if some items, ``without`` of ``n_items``, have no id, but not all."""
+    if 0 < without < n_items:
+        note(f"{path}: {without} of {n_items} items have no comment; their ids are empty")
 
 
 def note_one_list(path: str, n_items: int) -> None:

@@ -283,7 +283,7 @@ class _Reader:
         if self.given is not None:
             self.given.check(self.width, self.path)
         lengths = np.concatenate([one.ids.lengths() for one in pieces])
-        note_without_ids(self.path, lengths)
+        note_without_ids(self.path, int(np.count_nonzero(lengths == 0)), n)
         ids = None
         if lengths.any():
             ids = StringColumn(np.concatenate([one.ids.data for one in pieces]), offsets_of(lengths))

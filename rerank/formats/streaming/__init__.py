@@ -1,0 +1,115 @@
+"""Lists of a file or a pipe block by block: those that reading the whole file gives, in bounded memory.
+
+A block is some whole lists. ``Blocks.lists`` calls the function that reads a file once for each block: within
+it, ``Format.read`` takes the next block in place of the file, and does with it what it does with a file. So
+every option of reading works as for whole files, and the whole file is the case of one block.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+from rerank.core.files.read import is_pipe, shown
+from rerank.core.types import Index
+from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading, ReadOptions
+from rerank.formats.base import NEXT_BLOCK, Format
+from rerank.formats.streaming import svmlight
+from rerank.formats.streaming.seen import ListsApartError as ListsApartError
+from rerank.formats.streaming.seen import SeenLists
+
+LARGE = 1 << 23  # bytes of a file from which on it is read in blocks
+_OPTIONS = {"svmlight": svmlight.OPTIONS}  # of reading that mean the same for a block as for the file
+
+
+class _EndError(Exception):
+    """There is no further block."""
+
+
+class Blocks:
+    """The lists of a file or a pipe, some at a time; within ``inputs_opened_once``.
+
+    Attributes
+    ----------
+    path : str
+    """
+
+    def __init__(self, reader: svmlight.SVMLightBlocks) -> None:
+        self.path = reader.path
+        self._reader = reader
+
+    def lists(self, load: Callable[[], CandidateLists]) -> Iterator[CandidateLists]:
+        """Yield the lists, some at a time.
+
+        Parameters
+        ----------
+        load : callable
+            Returns the lists of the file through ``Format.read``.
+
+        Raises
+        ------
+        ListsApartError
+            If the lines of a list are not contiguous; it names two of them.
+        RerankError
+            As for the whole file, once the block with the fault is asked for.
+        """
+        seen, reader = SeenLists(shown(self.path)), self._reader
+        blocks: Iterator[CandidateLists] | None = None
+
+        def next_block(format: Format, path: str, options: ReadOptions) -> CandidateLists:
+            nonlocal blocks
+            if path != self.path:
+                return format._read(path, options)
+            blocks = reader.lists(options) if blocks is None else blocks
+            found = next(blocks, None)
+            if found is None:
+                raise _EndError
+            seen.add(found, reader.item_lines)
+            return found
+
+        while True:
+            token = NEXT_BLOCK.set(next_block)
+            try:
+                lists = load()
+            except _EndError:
+                return
+            finally:
+                NEXT_BLOCK.reset(token)
+            yield lists
+
+    def item_lines(self, n_items: int) -> Index:
+        """Return the line of each item of the block that was read last, in the order of the file."""
+        return self._reader.item_lines(n_items)
+
+    def can_be_read_again(self) -> bool:
+        """Return whether the whole can be read after this; the rest of a pipe is read to find out."""
+        return not is_pipe(self.path) or self._reader.drain()
+
+
+def blocks_of(
+    path: str, format: str, reading: Reading, n_columns: int = 0, filled: bool = False
+) -> Blocks | None:
+    """Return a file in blocks of whole lists; None if it is small, or must be read as a whole.
+
+    Within ``inputs_opened_once``, since the beginning of the file is looked at.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    format : str
+    reading : Reading
+        If it sets an option that depends on the whole set, the file is read as a whole.
+    n_columns, filled : int and bool
+        The columns that the lists should have, and whether those they lack are something else than 0; see
+        ``svmlight.least_width``.
+    """
+    if format not in _OPTIONS or set(reading.changed()) - _OPTIONS[format] or reading.features:
+        return None
+    if reading.first_best not in (None, "input"):
+        return None
+    if not is_pipe(path) and not (os.path.isfile(path) and os.path.getsize(path) >= LARGE):
+        return None
+    width = svmlight.least_width(path, reading, n_columns, filled)
+    return None if width is None else Blocks(svmlight.SVMLightBlocks(path, width))

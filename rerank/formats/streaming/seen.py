@@ -1,0 +1,71 @@
+"""Ids of the lists that were read: a list whose lines are apart is found without keeping the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rerank.core.errors import FormatError
+from rerank.core.types import Index
+from rerank.data.lists import CandidateLists
+from rerank.formats.common import quoted
+
+
+class ListsApartError(FormatError):
+    """The lines of a list are not together, which readers of whole files accept."""
+
+
+class SeenLists:
+    """Hashes of the ids of all lists so far, and the line on which each list begins: 16 bytes a list.
+
+    They are kept in sorted parts, each at least twice as long as the next one.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._parts: list[tuple[Index, Index]] = []
+
+    def add(self, lists: CandidateLists, item_lines: Callable[[int], Index]) -> None:
+        """Add the lists of a block.
+
+        Parameters
+        ----------
+        lists : CandidateLists
+            With ids.
+        item_lines : callable
+            Returns the line of each item of the block, in the order of the file, for the number of items.
+
+        Raises
+        ------
+        ListsApartError
+            If the lines of a list are not contiguous, or it was added before; it names both lines.
+        """
+        assert lists.list_ids is not None
+        lines = item_lines(lists.n_items)
+        if lists.rows is not None:
+            gap = np.diff(lists.rows, prepend=-1) != 1
+            gap[lists.offsets[:-1]] = False
+            again = int(lists.rows[gap].min())
+            i = int(lists.list_index[np.flatnonzero(lists.rows == again)[0]])
+            raise self._error(lists.list_ids[i], lines[again], lines[lists.rows[lists.offsets[i]]])
+        hashes = np.fromiter(map(hash, lists.list_ids), np.int64, lists.n_lists)
+        for known, begins in self._parts:
+            at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+            found = np.flatnonzero(known[at] == hashes)
+            if len(found):
+                i = int(found[0])
+                raise self._error(lists.list_ids[i], lines[lists.offsets[i]], begins[at[i]])
+        order = np.argsort(hashes)
+        self._parts.append((hashes[order], lines[lists.offsets[:-1]][order]))
+        while len(self._parts) > 1 and len(self._parts[-2][0]) < 2 * len(self._parts[-1][0]):
+            (known, begins), (more, more_begins) = self._parts.pop(), self._parts.pop()
+            known, begins = np.concatenate([known, more]), np.concatenate([begins, more_begins])
+            order = np.argsort(known, kind="stable")
+            self._parts.append((known[order], begins[order]))
+
+    def _error(self, name: str, again: int, first: int) -> ListsApartError:
+        expected = "the lines of a list together"
+        return ListsApartError(
+            self._source, int(again), f"list {quoted(name)} again (its first line is {first})", expected
+        )

@@ -1,0 +1,93 @@
+"""``rerank predict`` block by block compared with reading the whole file: CPU, peak memory, first line.
+
+Makes a LETOR file of 10 features in lists of 10, and a model. Each way runs in its own process: ``whole``
+is ``rerank.predict`` of the file, ``file`` and ``pipe`` are ``rerank predict``. The outputs must be the same
+bytes. Sizes grow from 1/16 to 1; the last lines have the ratios, and the exponent of CPU time from 1/4 to 1.
+
+    python scripts/bench/streaming.py [--lines 5000000]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import arguments
+
+from rerank.core.memory import PEAK_UNIT
+
+_WHOLE = "import sys, rerank; rerank.predict(sys.argv[1], sys.argv[2], out='-')"
+_COMMAND = "import sys; from rerank.cli import main; main()"
+
+
+def make_file(path: Path, n_lines: int) -> None:
+    """``n_lines`` lines of 10 features, 10 a list."""
+    rng = np.random.default_rng(1)
+    with path.open("w", encoding="ascii") as file:
+        for start in range(0, n_lines, 10_000):
+            n = min(10_000, n_lines - start)
+            values, labels = rng.standard_normal((n, 10)).tolist(), rng.integers(0, 3, n).tolist()
+            for i in range(n):
+                features = " ".join(f"{j}:{value:.6f}" for j, value in enumerate(values[i], 1))
+                file.write(f"{labels[i]} qid:{(start + i) // 10} {features}\n")
+
+
+def measured(command: list[str], content: Path | None) -> dict[str, Any]:
+    """CPU seconds, peak memory in MB, seconds to the first line, and the hash of what a command prints."""
+    begin = time.perf_counter()
+    stdin = subprocess.DEVNULL if content is None else content.open("rb")
+    process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    digest = hashlib.blake2b(process.stdout.readline())
+    first = time.perf_counter() - begin
+    while block := process.stdout.read(1 << 20):
+        digest.update(block)
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    cpu, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * PEAK_UNIT / 1e6
+    return {"cpu": cpu, "peak": peak, "first": first, "output": digest.hexdigest()}
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--lines", type=int, default=5_000_000)
+    n_lines = parser.parse_args().lines
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        train, model = Path(folder, "train.letor"), str(Path(folder, "model"))
+        make_file(train, 20_000)
+        python = [sys.executable, "-c"]
+        train_it = ["train", "--data", str(train), "--learner", "ridge", "--out", model, "--quiet"]
+        subprocess.run([*python, _COMMAND, *train_it], check=True)
+        print(f"{'lines':>9}  way    CPU s  peak MB  first line s")
+        for share in (16, 4, 1):
+            n = n_lines // share
+            path = Path(folder, f"{n}.letor")
+            make_file(path, n)
+            verb = [*python, _COMMAND, "predict", model]
+            ways = {
+                "whole": ([*python, _WHOLE, model, str(path)], None),
+                "file": ([*verb, str(path)], None),
+                "pipe": ([*verb, "-", "--format", "svmlight"], path),
+            }
+            for way, (command, content) in ways.items():
+                one = found[way, share] = measured(command, content)
+                print(f"{n:9}  {way:5}{one['cpu']:7.2f}{one['peak']:9.0f}{one['first']:14.2f}", flush=True)
+            assert len({found[way, share]["output"] for way in ways}) == 1
+            path.unlink()
+        for way in ("file", "pipe"):
+            cpu, peak = (found["whole", 1][key] / found[way, 1][key] for key in ("cpu", "peak"))
+            growth = math.log(found[way, 1]["cpu"] / found[way, 4]["cpu"], 4)
+            print(f"{way}: {cpu:.2f} x less CPU, {peak:.1f} x less memory than whole; exponent {growth:.2f}")
+
+
+if __name__ == "__main__":
+    main()

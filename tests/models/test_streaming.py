@@ -1,0 +1,202 @@
+"""Predictions block by block are those of the whole file: the same bytes, notes, errors and exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rerank
+from rerank.formats import streaming
+from rerank.formats.streaming import text
+from rerank.models import streaming as predicting
+
+WHOLE = 1 << 40
+
+
+def lines_of(n_lists: int, width: int = 4, seed: int = 1, sizes: tuple[int, int] = (1, 4)) -> list[bytes]:
+    """Lines of lists of some features; now and then a comment, a blank line or a line out of order."""
+    rng = random.Random(seed)
+    lines: list[bytes] = []
+    for q in range(n_lists):
+        for i in range(rng.randint(*sizes)):
+            values = " ".join(
+                f"{j}:{rng.randint(-99, 99) / 8}" for j in range(1, width + 1) if rng.random() < 0.9
+            )
+            lines.append(f"{rng.randint(0, 2)} qid:q{q} {values} # d{i}".encode())
+        if rng.random() < 0.2:
+            lines.append(rng.choice([b"", b"# a comment", b"  \t"]))
+    return lines
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "train.letor").write_bytes(b"\n".join(lines_of(40, sizes=(4, 6))) + b"\n")
+    train = rerank.load(folder / "train.letor")
+    found = {}
+    for name, settings in {
+        "perceptron": {"epochs": 2},
+        "zscore": {"learner": "ridge", "scaling": "zscore"},
+        "list": {"learner": "ridge", "scaling": "list-zscore"},
+        "mean": {"learner": "ridge", "missing": "mean"},
+        "stumps": {"learner": "rankboost", "rounds": 5},
+        "kernel": {"learner": "kernel-perceptron", "epochs": 1},
+        "random": {"learner": "random"},
+    }.items():
+        found[name] = str(folder / name)
+        rerank.train(train, **settings).save(found[name])
+    return found
+
+
+Run = Callable[..., tuple[int, str, list[str]]]
+
+
+@pytest.fixture
+def run(rerank: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """run(block, "model", "data", ...) -> exit code, output, lines on standard error; ``content``: a pipe."""
+
+    def call(block: int, *arguments: Any, content: bytes | None = None) -> tuple[int, str, list[str]]:
+        with pytest.MonkeyPatch.context() as patch:
+            if content is not None:
+                stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
+                patch.setattr(sys, "stdin", stdin)
+            patch.setattr(streaming, "LARGE", WHOLE if block == WHOLE else 0)
+            patch.setattr(text, "BLOCK", block)
+            patch.setattr(text, "FIRST", block)
+            if block == WHOLE:
+                patch.setattr(predicting, "OUTPUTS", ())
+            result = rerank("predict", *arguments, code=None)
+        return result.code, result.out, sorted(result.err.splitlines())
+
+    return call
+
+
+def same(run: Run, *arguments: Any, blocks: tuple[int, ...] = (1, 70, 400, 1 << 22), **given: Any) -> Any:
+    """Check that blocks of one list, of some and of all give what the whole file gives, and return it."""
+    whole = run(WHOLE, *arguments, **given)
+    for block in blocks:
+        code, out, err = run(block, *arguments, **given)
+        assert (code, out) == whole[:2]
+        noted = [line for line in whole[2] if code == 0 or not line.startswith("rerank: note: ")]
+        assert [line for line in err if code == 0 or not line.startswith("rerank: note: ")] == noted
+    return whole
+
+
+OUTPUTS = ["scores", "table", "best"]
+
+
+@pytest.mark.parametrize("as_", OUTPUTS)
+@pytest.mark.parametrize("name", ["perceptron", "zscore", "list", "mean", "stumps", "kernel", "random"])
+def test_files_and_pipes(models: dict[str, str], run: Run, tmp_path: Path, name: str, as_: str) -> None:
+    content = b"\n".join(lines_of(30, seed=2))
+    path = tmp_path / "a.letor"
+    path.write_bytes(content)
+    code, out, _ = same(run, models[name], path, "--as", as_)
+    assert code == 0
+    assert out
+    assert same(run, models[name], "-", "--as", as_, "--format", "svmlight", content=content)[1] == out
+
+
+@pytest.mark.parametrize("change", ["narrow", "wide", "sparse", "no ids", "few ids", "gz", "bom"])
+@pytest.mark.parametrize("name", ["perceptron", "zscore", "mean"])
+def test_sets_of_every_form(models: dict[str, str], run: Run, tmp_path: Path, name: str, change: str) -> None:
+    lines = lines_of(30, {"narrow": 3, "wide": 6}.get(change, 4), seed=3)
+    if change == "sparse":
+        lines = [line.replace(b" 2:", b" 20:").replace(b" 3:", b" 300:") for line in lines_of(30, seed=4)]
+        lines = [b" ".join(t for t in line.split(b" ") if not t.startswith(b"4:")) for line in lines]
+    if change in ("no ids", "few ids"):
+        few = change == "few ids"
+        lines = [
+            line if few and i % 5 == 0 else line.partition(b" # ")[0] for i, line in enumerate(lines) if line
+        ]
+    content = b"\n".join(lines)
+    content = {"gz": gzip.compress(content), "bom": b"\xef\xbb\xbf" + content}.get(change, content)
+    path = tmp_path / "a.letor"
+    path.write_bytes(content)
+    assert same(run, models[name], path)[0] == 0
+    assert same(run, models[name], "-", "--format", "svmlight", content=content)[0] == 0
+    assert same(run, models[name], path, "--out", tmp_path / "out")[0] == 0
+
+
+def test_columns_that_come_late(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    """The first lists have fewer columns than the model: absent ones are 0 only if others have them."""
+    lines = [b"1 qid:a 1:1 2:2", b"0 qid:a 1:2 2:1", *[b"1 qid:b%d 1:1 2:1" % i for i in range(40)]]
+    for last in (b"0 qid:c 1:1 2:1 3:1 4:2 5:1 6:1", b"0 qid:c 1:1 2:1"):
+        path = tmp_path / "a.letor"
+        path.write_bytes(b"\n".join([*lines, last]))
+        for name in ("perceptron", "mean", "zscore"):
+            for options in ((), ("--missing", "nan") if name != "mean" else (), ("--layout", "dense")):
+                same(run, models[name], path, *options)
+                same(run, models[name], "-", "--format", "svmlight", *options, content=path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "bad", [b"0 qid:x 1:a", b"0 1:2", b"x qid:x 1:1", b"0 qid:x 1:1 1:2", b"0 qid:x 0:1"]
+)
+def test_a_fault_in_the_last_block(models: dict[str, str], run: Run, tmp_path: Path, bad: bytes) -> None:
+    lines = lines_of(20, seed=5)
+    path = tmp_path / "a.letor"
+    path.write_bytes(b"\n".join([*lines, bad, *lines_of(3, seed=6)]))
+    code, out, err = run(WHOLE, models["zscore"], path)
+    assert (code, out) == (2, "")
+    assert f":{len(lines) + 1}: found" in err[0]
+    for block in (1, 200, 1 << 22):
+        found, out, lines_of_error = run(block, models["zscore"], path)
+        assert (found, lines_of_error) == (code, err)
+        assert bool(out) == (block < 1 << 22)  # what was printed before stays
+        assert run(block, models["zscore"], path, "--out", tmp_path / "out")[0] == 2
+        assert not (tmp_path / "out").exists()
+
+
+def test_lists_that_are_apart(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    """They are brought together as in whole files; what cannot be done any more is an error."""
+    lines = [line for line in lines_of(20, seed=7) if line and not line.startswith((b"#", b" "))]
+    path = tmp_path / "a.letor"
+    path.write_bytes(b"\n".join([*lines, b"1 qid:q0 1:2 # late"]))
+    for name in ("zscore", "list"):
+        assert same(run, models[name], path, "--out", tmp_path / name)[0] == 0
+    assert same(run, models["zscore"], path)[0] == 0  # scores of items are the same in any list
+    content = path.read_bytes()
+    assert same(run, models["zscore"], "-", "--format", "svmlight", content=content)[0] == 0
+    for arguments in ((models["list"],), (models["zscore"],)):
+        code, out, err = run(1, *arguments, path, "--as", "table")
+        assert (code, bool(out)) == (2, True)
+        assert f"{path.name}:{len(lines) + 1}: found list 'q0' again (its first line is 1)" in err[-1]
+    assert run(1, models["zscore"], path, "--strict")[0] == 2
+
+
+def test_ids_that_come_late(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    lines = [b"1 qid:%d 1:1 2:1 3:1 4:%d" % (i // 2, i) for i in range(40)]
+    path = tmp_path / "a.letor"
+    path.write_bytes(b"\n".join([*lines, b"1 qid:z 1:1 2:1 3:1 4:1 # id"]))
+    assert same(run, models["zscore"], path)[0] == 0
+    code, _, err = run(1, models["zscore"], path, "--as", "table")
+    assert code == 2
+    assert ":41: found the id of an item, expected none" in err[-1]
+
+
+def test_margins_and_training_lists(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    content = b"\n".join(lines_of(40, sizes=(4, 6)))  # the lists of training
+    path = tmp_path / "a.letor"
+    path.write_bytes(content)
+    err = same(run, models["zscore"], path, "--keep-margin", "0.1", "--first-best", "input")[2]
+    assert any("switch" in line for line in err)
+    assert any("100% of the lists have the features of lists that the model was trained on" in e for e in err)
+
+
+def test_python_gets_sizes(models: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.letor"
+    path.write_bytes(b"\n".join(lines_of(30, seed=2)))
+    lists = rerank.load(path)
+    monkeypatch.setattr(streaming, "LARGE", 0)
+    found = rerank.predict(models["zscore"], path, out=str(tmp_path / "out"), streamed=True)
+    assert isinstance(found, predicting.Streamed)
+    assert (found.lists.n_lists, found.lists.n_items) == (lists.n_lists, lists.n_items)
+    assert len((tmp_path / "out").read_text().splitlines()) == lists.n_items

@@ -49,3 +49,37 @@ def test_features_that_cannot_win_are_left_out():
 def test_no_weak_ranker_is_none(weak):
     rankers = weak_rankers(features("dense", np.ones((4, 3))), 4, Grouping(weak=weak))
     assert rankers.best(np.array([0.5, -0.5, 0.5, -0.5]), True) is None
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("number", [None, 7, 255, 300])
+def test_the_best_of_many_items_is_that_of_all_thresholds(layout, number):
+    rng = np.random.default_rng(number)
+    n = 9000
+    X = rng.normal(0, 1, (n, 4))
+    X[:, 1] = np.round(X[:, 1])  # few groups
+    X[rng.random(n) < 0.5, 2] = 0.0  # a large group in the middle
+    X[rng.random(n) < 0.1, 3] = np.nan
+    rankers = weak_rankers(features(layout, X), n, Grouping(number=number))
+    for c in range(4):
+        potential = rng.normal(0, 1, n) + 0.3 * (X[:, c] > 0.7) - 0.2 * np.isnan(X[:, c])
+        potential -= potential.mean()
+        potential /= np.abs(potential).sum()
+        for both in (False, True):
+            choice = rankers.best(potential, both)
+            gains = []
+            for j in range(4):
+                cuts = rankers.at[rankers.groups[j] : rankers.groups[j + 1]]
+                lacking = potential[np.isnan(X[:, j])].sum()
+                order = np.argsort(-X[:, j])
+                sums = np.append(0.0, np.cumsum(potential[order]))
+                known = np.sort(X[~np.isnan(X[:, j]), j])
+                passed = sums[len(known) - np.searchsorted(known, cuts[~np.isnan(cuts)])]
+                gains += [*passed, *(passed + lacking)]
+            most = max(*gains, -min(gains)) if both else max(gains)
+            h = rankers.values(choice)
+            at = rankers.at[rankers.groups[choice.column] + choice.group]
+            x = X[:, choice.column]
+            np.testing.assert_array_equal(h, np.where(np.isnan(x), choice.missing, x >= at))
+            assert abs(abs(choice.gain) - most) < 1e-12
+            assert abs(choice.gain - h @ potential) < 1e-12

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -72,6 +72,18 @@ class RawRankers:
     others: Floats
     low: Floats
     high: Floats
+
+    @classmethod
+    def of(cls, columns: list[_Raw]) -> RawRankers:
+        """Return columns side by side."""
+        return cls(
+            offsets_of([len(column.items) for column in columns]),
+            np.concatenate([_NOT_RAW.items, *(column.items for column in columns)]),
+            np.concatenate([_NOT_RAW.values, *(column.values for column in columns)]),
+            np.array([column.others for column in columns]),
+            np.array([column.low for column in columns]),
+            np.array([column.high for column in columns]),
+        )
 
     def followed_by(self, other: RawRankers) -> RawRankers:
         """Return these columns, then those of ``other``."""
@@ -152,8 +164,7 @@ class WeakRankers:
 
     @cached_property
     def _search(self) -> Search:
-        raw = None if self.raw is None else (self.raw.bounds, self.raw.items, self.raw.values)
-        return Search(self.groups, self.rest, self.bounds, self.items, self.at, self.missing, self.n, raw)
+        return Search(self)
 
     def best(self, potential: Floats, both: bool) -> Choice | None:
         """Return the weak ranker of the largest gain, or with ``both`` of the largest magnitude.
@@ -169,33 +180,19 @@ class WeakRankers:
 
     def values(self, choice: Choice) -> Floats:
         """Return h of every item, float64 (n)."""
-        c = choice.column
-        first, last = int(self.groups[c]), int(self.groups[c + 1])
+        c, raw, out = choice.column, self.raw, np.empty(self.n)
         if choice.group < 0:
-            raw = self.raw
             assert raw is not None
-            out = np.full(self.n, raw.others[c])
+            out[:] = raw.others[c]
             entries = slice(raw.bounds[c], raw.bounds[c + 1])
             out[raw.items[entries]] += raw.values[entries]
         else:
-            rest = int(self.rest[c]) - first
-            out = np.full(self.n, float(rest <= choice.group))
-            passed = self.bounds[first + choice.group + 1]
-            out[self.items[self.bounds[first] : passed]] = 1.0
-            out[self.items[passed : self.bounds[last]]] = 0.0
+            self._search.passing(c, self.groups[c] + choice.group, out)
         if self.missing[c]:
-            out[self._lacking(c)] = choice.missing
+            present = np.empty(self.n)
+            self._search.passing(c, self.groups[c + 1] - 2, present)
+            out[present == 0] = choice.missing
         return out
-
-    def _lacking(self, c: int) -> Index:
-        """The items that lack the feature of a column."""
-        first, last = int(self.groups[c]), int(self.groups[c + 1])
-        entries = slice(self.bounds[first], self.bounds[last])
-        if self.rest[c] != last - 1:
-            return self.items[self.bounds[last - 1] : self.bounds[last]].astype(np.int64)
-        present = np.zeros(self.n, dtype=bool)
-        present[self.items[entries]] = True
-        return np.flatnonzero(~present)
 
 
 Spacing = Literal["quantile", "width"]
@@ -280,20 +277,30 @@ def weak_rankers(features: Features, n: int, grouping: Grouping) -> WeakRankers:
     - ``n``: the number of items in pairs.
     - ``grouping``: how they are made.
     """
-    columns = list(_columns(features, n, grouping))
-    groups = offsets_of([len(column.sizes) for column in columns])
-    rest = np.array([column.rest for column in columns], dtype=np.int64)
-    return WeakRankers(
-        feature=np.array([column.feature for column in columns], dtype=np.int32),
-        missing=np.array([column.missing for column in columns], dtype=np.uint8),
-        groups=groups,
-        rest=groups[:-1] + rest,
-        bounds=offsets_of(_joined([column.sizes for column in columns], np.int64)),
-        items=_joined([column.items for column in columns], np.int32),
-        at=_joined([column.at for column in columns], np.float64),
-        raw=None if grouping.weak == "stumps" else _raw_rankers([column.raw for column in columns]),
-        n=n,
-    )
+    most = features.n_features * grouping.number if grouping.number else features.n_values
+    if grouping.spacing == "quantile":
+        most = min(most, features.n_values)
+    most += 3 * features.n_features
+    # Arrays of the size that may be needed: what is never written takes no memory.
+    at, bounds = np.empty(most), np.zeros(most + 1, dtype=np.int64)
+    items = np.empty(features.n_values, dtype=np.int32)
+    found, raws, groups, used = [], [], [0], 0
+    for column in _columns(features, n, grouping):
+        first, end = groups[-1], groups[-1] + len(column.at)
+        at[first:end] = column.at
+        np.cumsum(column.sizes, out=bounds[first + 1 : end + 1])
+        bounds[first + 1 : end + 1] += used
+        for run in column.runs:
+            items[used : used + len(run)] = run
+            used += len(run)
+        found.append((column.feature, column.missing, first + column.rest))
+        raws.append(column.raw)
+        groups.append(end)
+    feature, missing, rest = np.array(found, dtype=np.int64).reshape(-1, 3).T.copy()
+    bounds, offsets = bounds[: groups[-1] + 1], np.array(groups, dtype=np.int64)
+    raw = None if grouping.weak == "stumps" else RawRankers.of(raws)
+    kinds = feature.astype(np.int32), missing.astype(np.uint8)
+    return WeakRankers(*kinds, offsets, rest, bounds, items[:used], at[: groups[-1]], raw, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,68 +325,42 @@ class _Column:
     missing: bool
     rest: int
     sizes: Index
-    items: Ints
+    runs: tuple[Ints, Ints]  # the entries before the group ``rest``, and those after it
     at: Floats
     raw: _Raw
 
 
-def _raw_rankers(columns: list[_Raw]) -> RawRankers:
-    return RawRankers(
-        offsets_of([len(column.items) for column in columns]),
-        _joined([column.items for column in columns], np.int32),
-        _joined([column.values for column in columns], np.float64),
-        np.array([column.others for column in columns]),
-        np.array([column.low for column in columns]),
-        np.array([column.high for column in columns]),
-    )
-
-
-def _joined(parts: list[Any], dtype: Any) -> Any:
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
-
-
 def _columns(features: Features, n: int, grouping: Grouping) -> Iterator[_Column]:
     """The features that have a weak ranker."""
-    weak = grouping.weak
+    weak, words = grouping.weak, np.empty(2 * features.n_items, dtype=np.int64)
     for j, (rows, values) in enumerate(features.by_column()):
-        items = np.arange(len(values), dtype=np.int32) if rows is None else rows
-        order = np.argsort(values)  # NaN is last
-        rising = values[order]
-        rising = rising[: np.searchsorted(rising, np.nan)]
+        order, rising = np.empty(len(values), dtype=np.int32), np.empty(len(values))
+        rising = rising[: _rankboost_groups.sort(values, order, rising, words)]
         zeros = features.n_items - len(values)
         at = np.empty(0)
         if weak != "raw":
             at = cuts(rising, zeros, grouping.number, grouping.spacing) + 0.0  # -0 is 0
+        items = np.arange(len(values), dtype=np.int32) if rows is None else rows
         inside = int(np.searchsorted(items, n))
-        missing = bool(np.isnan(values[:inside]).any())
         raw = _NOT_RAW if weak == "stumps" else _raw(items[:inside], values[:inside], rising, zeros)
+        if inside < len(values):
+            order = order[order < inside]
+            rising = values[order[::-1]]
+            rising = rising[np.count_nonzero(np.isnan(rising)) :]
+        missing = len(rising) < inside
         if len(at) or missing or len(raw.items):
-            yield _grouped(j, items[:inside], values, order, n, at, weak != "raw", missing, raw)
-
-
-def _grouped(
-    j: int,
-    items: Ints,
-    values: Floats,
-    order: Index,
-    n: int,
-    at: Floats,
-    present: bool,
-    missing: bool,
-    raw: _Raw,
-) -> _Column:
-    """The items of a feature, in groups by its thresholds."""
-    m = len(at)
-    group, sizes = np.empty(len(items), dtype=np.int32), np.zeros(m + 2, dtype=np.int64)
-    _rankboost_groups.groups_of(values, order, at, group, sizes)
-    of_zero = m - int(np.searchsorted(at, 0.0, side="right"))
-    rest = int(np.argmax(sizes)) if len(items) == n else of_zero
-    sizes[rest] = 0
-    bounds = offsets_of(sizes)
-    entries = np.empty(bounds[-1], dtype=np.int32)
-    _rankboost_groups.gather(items, group, rest, bounds[:-1], entries)
-    limits = np.concatenate([at[::-1], [LOWEST if present and missing else np.nan, np.nan]])
-    return _Column(j, missing, rest, sizes, entries, limits, raw)
+            sizes = np.full(len(at) + 2, inside - len(rising))
+            _rankboost_groups.count_groups(rising, at, sizes)
+            rest = int(np.argmax(sizes))
+            if inside < n:
+                rest = len(at) - int(np.searchsorted(at, 0.0, side="right"))
+            first = int(sizes[:rest].sum())
+            runs = [
+                run if rows is None else rows[run] for run in (order[:first], order[first + sizes[rest] :])
+            ]
+            sizes[rest] = 0
+            limits = np.concatenate([at[::-1], [LOWEST if missing and weak != "raw" else np.nan, np.nan]])
+            yield _Column(j, missing, rest, sizes, (runs[0], runs[1]), limits, raw)
 
 
 def _raw(items: Ints, values: Floats, rising: Floats, zeros: int) -> _Raw:

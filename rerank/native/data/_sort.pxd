@@ -50,40 +50,30 @@ cdef inline void counting_pass(
         counts[here] += 1
 
 
+cdef inline word rising_bits(double value) noexcept nogil:
+    """Return a word whose order among unsigned words is that of the double; -0.0 is 0.0."""
+    cdef word bits
+    value += 0.0
+    memcpy(&bits, &value, sizeof(double))
+    return ~bits if bits >> 63 else bits | (<word> 1 << 63)
+
+
 cdef inline void full_argsort(const double* z, int* order, int k, word* scratch, int* counts) noexcept nogil:
     """OUT order by increasing z, sorting every bit; scratch holds 2 k words, counts BUCKETS ints."""
-    cdef word* keys = scratch
-    cdef int i, digit, here, total
-    cdef word bits
-    cdef double value
-    cdef int* source = <int*> (scratch + k)
-    cdef int* target = source + k
-    cdef int* swap
+    cdef word* packed = scratch
+    cdef word* other = scratch + k
+    cdef int half, i
     for i in range(k):
-        value = z[i] + 0.0  # -0.0 is 0.0
-        memcpy(&bits, &value, sizeof(double))
-        # Order of doubles as order of unsigned words.
-        keys[i] = ~bits if bits >> 63 else bits | (<word> 1 << 63)
-        source[i] = i
-    for digit in range(8):
-        memset(counts, 0, 256 * sizeof(int))
-        for i in range(k):
-            counts[(keys[i] >> (8 * digit)) & 255] += 1
-        if counts[(keys[0] >> (8 * digit)) & 255] == k:
-            continue
-        total = 0
-        for i in range(256):
-            here = counts[i]
-            counts[i] = total
-            total += here
-        for i in range(k):
-            here = <int> ((keys[source[i]] >> (8 * digit)) & 255)
-            target[counts[here]] = source[i]
-            counts[here] += 1
-        swap = source
-        source = target
-        target = swap
-    memcpy(order, source, k * sizeof(int))
+        packed[i] = rising_bits(z[i]) << 32 | <word> i
+    for half in range(2):
+        if half:
+            for i in range(k):
+                packed[i] = rising_bits(z[other[i] & LOW]) >> 32 << 32 | other[i] & LOW
+        counting_pass(packed, other, k, 32, 11, counts)
+        counting_pass(other, packed, k, 43, 11, counts)
+        counting_pass(packed, other, k, 54, 10, counts)
+    for i in range(k):
+        order[i] = <int> (other[i] & LOW)
 
 
 cdef inline void argsort(const double* z, int* order, int k, word* scratch, int* counts) noexcept nogil:
@@ -121,6 +111,6 @@ cdef inline void argsort(const double* z, int* order, int k, word* scratch, int*
             at -= 1
         order[at] = item
         moved += i - at
-        if moved > 8 * k:
+        if moved > 2 * k:
             full_argsort(z, order, k, scratch, counts)
             return

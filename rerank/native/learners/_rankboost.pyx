@@ -8,11 +8,13 @@ is exp(w + F(worse) - F(better)), with the log weight w of its list.
 import numpy as np
 
 from libc.math cimport INFINITY, exp, fabs, log, log1p
+from libc.string cimport memset
 
 # Scores of a list within this range give exponentials and sums of products that neither overflow nor vanish;
 # wider lists are summed as logarithms.
 cdef enum:
     NARROW = 500
+    BINNED = 4096  # a feature with fewer entries needs no bins: its potentials are near anyway
 
 # The rounding error of a sum is at most 2^-53 for each number that is added, times the sum of magnitudes.
 cdef double ROUNDING = 2.0**-51
@@ -42,57 +44,37 @@ cdef inline double log_sum(double a, double b) noexcept nogil:
     return a if b == -INFINITY else a + log1p(exp(b - a))
 
 
-cdef void window_sums(
-    const double* value, const int* first, const int* last, int k, double* suffix, double* out
+cdef inline double plus(double a, double b, bint wide) noexcept nogil:
+    return log_sum(a, b) if wide else a + b
+
+
+cdef inline void window_sums(
+    const double* value, const int* first, const int* last, int k, double* suffix, double* out, bint wide
 ) noexcept nogil:
     """OUT out[i]: the sum of the values first[i]:last[i], whose bounds never fall; no value is subtracted.
 
-    IN value, first, last (k); scratch suffix (k).
+    IN value, first, last (k); scratch suffix (k). wide: values and sums are logarithms.
     """
     cdef int i, j
     cdef int split = 0  # sums of what is before it are suffix sums up to it, what is after it is in ``back``
     cdef int end = 0
-    cdef double back = 0.0
+    cdef double nothing = -INFINITY if wide else 0.0, back = nothing
     for i in range(k):
         if first[i] >= last[i]:
-            out[i] = 0.0
+            out[i] = nothing
             continue
         if first[i] >= split:
             split = last[i]
             end = split
-            back = 0.0
+            back = nothing
             for j in range(split - 1, first[i] - 1, -1):
-                back += value[j]
+                back = plus(back, value[j], wide)
                 suffix[j] = back
-            back = 0.0
+            back = nothing
         while end < last[i]:
-            back += value[end]
+            back = plus(back, value[end], wide)
             end += 1
-        out[i] = suffix[first[i]] + back
-
-
-cdef void log_window_sums(
-    const double* value, const int* first, const int* last, int k, double* suffix, double* out
-) noexcept nogil:
-    """OUT out[i]: the logarithm of the sum of exp of the values first[i]:last[i]; see window_sums."""
-    cdef int i, j, split = 0, end = 0
-    cdef double back = -INFINITY
-    for i in range(k):
-        if first[i] >= last[i]:
-            out[i] = -INFINITY
-            continue
-        if first[i] >= split:
-            split = last[i]
-            end = split
-            back = -INFINITY
-            for j in range(split - 1, first[i] - 1, -1):
-                back = log_sum(back, value[j])
-                suffix[j] = back
-            back = -INFINITY
-        while end < last[i]:
-            back = log_sum(back, value[end])
-            end += 1
-        out[i] = log_sum(suffix[first[i]], back)
+        out[i] = plus(suffix[first[i]], back, wide)
 
 
 cdef double weigh(List* part) noexcept nogil:
@@ -110,8 +92,8 @@ cdef double weigh(List* part) noexcept nogil:
         for i in range(part.k):
             part.up[i] = part.score[i] - centre
             part.down[i] = centre - part.score[i]
-        log_window_sums(part.up, part.first, part.last, part.k, part.suffix, part.below)
-        log_window_sums(part.down, part.over, part.under, part.k, part.suffix, part.above)
+        window_sums(part.up, part.first, part.last, part.k, part.suffix, part.below, True)
+        window_sums(part.down, part.over, part.under, part.k, part.suffix, part.above, True)
         for i in range(part.k):
             part.below[i] += part.down[i]
             part.above[i] += part.up[i]
@@ -120,8 +102,8 @@ cdef double weigh(List* part) noexcept nogil:
     for i in range(part.k):
         part.up[i] = exp(part.score[i] - centre)
         part.down[i] = 1.0 / part.up[i]
-    window_sums(part.up, part.first, part.last, part.k, part.suffix, part.below)
-    window_sums(part.down, part.over, part.under, part.k, part.suffix, part.above)
+    window_sums(part.up, part.first, part.last, part.k, part.suffix, part.below, False)
+    window_sums(part.down, part.over, part.under, part.k, part.suffix, part.above, False)
     for i in range(part.k):
         part.below[i] *= part.down[i]
         part.above[i] *= part.up[i]
@@ -139,14 +121,14 @@ cdef double share(const List* part, const double* h, double side, double scale) 
     if part.wide:
         for i in range(part.k):
             part.sums[i] = part.up[i] if h[i] != side else -INFINITY
-        log_window_sums(part.sums, part.first, part.last, part.k, part.suffix, part.above)
+        window_sums(part.sums, part.first, part.last, part.k, part.suffix, part.above, True)
         for i in range(part.k):
             if h[i] == side:
                 total += exp(scale + part.down[i] + part.above[i])
         return total
     for i in range(part.k):
         part.sums[i] = part.up[i] if h[i] != side else 0.0
-    window_sums(part.sums, part.first, part.last, part.k, part.suffix, part.above)
+    window_sums(part.sums, part.first, part.last, part.k, part.suffix, part.above, False)
     for i in range(part.k):
         if h[i] == side:
             total += part.down[i] * part.above[i]
@@ -237,19 +219,6 @@ cdef class RangePairs:
         return right, wrong
 
 
-# The weak rankers of each feature; see rerank/learners/rankboost/rankers.py.
-cdef struct Groups:
-    const long long* groups
-    const long long* rest
-    const long long* bounds
-    const int* items
-    const double* at
-    const unsigned char* missing
-    const long long* raw_bounds  # NULL: no raw features
-    const int* raw_items
-    const double* raw_values
-
-
 # The best of weak rankers: the largest gain, and the first one in the order of ties that has it.
 cdef struct Best:
     double gain, tie
@@ -259,17 +228,12 @@ cdef struct Best:
     int missing
 
 
-# One feature, and the sums of the potentials of its entries up to each.
-cdef struct Column:
-    Py_ssize_t number
-    long long first  # group
-    long long last  # group, that of the missing values
-    long long begin  # entry
-    const double* sums  # of the entries from ``begin`` up to each
-    double whole  # the sum of all
-    double lacking  # the sum of the items with a missing value
-    double raw  # the gain of the feature itself
-    bint is_raw
+# Some groups of a feature in a row, and the sums of the potentials of their entries.
+cdef struct Part:
+    long long first, stop, begin  # groups, and the first entry
+    const double* sums  # of the entries up to each
+    double base  # the sum of the items of the groups before
+    double others  # of the items without entries, which are in the largest group
 
 
 cdef void add_up(const double* potential, const int* items, long long n, double* sums) noexcept nogil:
@@ -291,33 +255,24 @@ cdef void add_up(const double* potential, const int* items, long long n, double*
         at += 1
 
 
-cdef inline double passed(const Groups* rankers, const Column* column, long long g) noexcept nogil:
-    """Return the sum of the potentials of the items of groups up to g; those of all items add up to 0."""
-    cdef double total = column.sums[rankers.bounds[g + 1] - column.begin]
-    return total - column.whole if g >= rankers.rest[column.number] else total
-
-
-cdef Column column_at(
-    const Groups* rankers, Py_ssize_t c, const double* potential, double* sums
+cdef void add_bins(
+    const double* potential, const unsigned char* bins, Py_ssize_t n, double* sums
 ) noexcept nogil:
-    """Return a feature; OUT sums."""
-    cdef Column column
-    cdef long long at, end
-    column.number = c
-    column.first = rankers.groups[c]
-    column.last = rankers.groups[c + 1] - 1
-    column.begin = rankers.bounds[column.first]
-    end = rankers.bounds[column.last + 1] - column.begin
-    add_up(potential, rankers.items + column.begin, end, sums)
-    column.sums = sums
-    column.whole = sums[end]
-    column.lacking = -passed(rankers, &column, column.last - 1)
-    column.raw = 0.0
-    column.is_raw = rankers.raw_bounds != NULL and rankers.raw_bounds[c] < rankers.raw_bounds[c + 1]
-    if column.is_raw:
-        for at in range(rankers.raw_bounds[c], rankers.raw_bounds[c + 1]):
-            column.raw += rankers.raw_values[at] * potential[rankers.raw_items[at]]
-    return column
+    """OUT sums (2 x 256): of the potentials of the items of each bin, those above 0 and the others.
+
+    Four items at a time have sums of their own, as adding to one number twice in a row takes long.
+    """
+    cdef double* four = sums + 512
+    cdef Py_ssize_t i
+    cdef int k
+    memset(sums, 0, 4 * 512 * sizeof(double))
+    for i in range(0, n - 3, 4):
+        for k in range(4):
+            sums[512 * k + 2 * bins[i + k] + (potential[i + k] < 0)] += potential[i + k]
+    for i in range(n - n % 4, n):
+        sums[2 * bins[i] + (potential[i] < 0)] += potential[i]
+    for k in range(512):
+        sums[k] = (sums[k] + four[k]) + (four[512 + k] + four[1024 + k])
 
 
 cdef void extremes(
@@ -346,55 +301,25 @@ cdef void extremes(
         low[0] = min(low[0], least[k])
 
 
-cdef double largest(const Groups* rankers, const Column* column, bint both) noexcept nogil:
-    """Return the largest gain of the weak rankers of a feature."""
-    cdef double high = -INFINITY, low = INFINITY
-    cdef double top = -INFINITY  # of the groups from the one without entries on, to whose sums it is added
-    cdef double bottom = INFINITY
-    cdef const long long* ends = rankers.bounds + 1
-    cdef long long stop = column.last, middle
-    if stop > column.first and rankers.at[stop - 1] != rankers.at[stop - 1]:
-        stop -= 1  # only the last group before the missing values may have no threshold
-    middle = min(max(rankers.rest[column.number], column.first), stop)
-    extremes(column.sums, ends + column.first, column.begin, middle - column.first, &high, &low)
-    extremes(column.sums, ends + middle, column.begin, stop - middle, &top, &bottom)
-    high = max(high, top - column.whole)
-    low = min(low, bottom - column.whole)
-    if column.is_raw:
-        high = max(high, column.raw)
-        low = min(low, column.raw)
-    if rankers.missing[column.number]:
-        high = max(high, high + column.lacking)
-        low = min(low, low + column.lacking)
+cdef inline double gain_of(double high, double low, double lacking, bint both) noexcept nogil:
+    """Return the largest gain of sums from low to high, with or without the sum of the missing values."""
+    high += max(lacking, 0.0)
+    low += min(lacking, 0.0)
     return max(high, -low) if both else high
 
 
 cdef inline void offer(
-    Best* best, double value, bint both, Py_ssize_t column, long long group, int missing
+    Best* best, double value, double lacking, bint both, Py_ssize_t column, long long group, bint missing
 ) noexcept nogil:
-    """INOUT best: choose a weak ranker whose gain is tied with the largest one."""
-    if best.column < 0 and (fabs(value) if both else value) >= best.gain - best.tie:
-        best.value = value
-        best.column = column
-        best.group = group
-        best.missing = missing
-
-
-cdef void offer_column(const Groups* rankers, const Column* column, bint both, Best* best) noexcept nogil:
-    """INOUT best: offer the weak rankers of a feature in the order of ties."""
-    cdef Py_ssize_t c = column.number
-    cdef double total
-    cdef long long g
-    if column.is_raw:
-        offer(best, column.raw, both, c, -1, 0)
-        if rankers.missing[c]:
-            offer(best, column.raw + column.lacking, both, c, -1, 1)
-    for g in range(column.first, column.last):
-        if rankers.at[g] == rankers.at[g]:
-            total = passed(rankers, column, g)
-            offer(best, total, both, c, g - column.first, 0)
-            if rankers.missing[c]:
-                offer(best, total + column.lacking, both, c, g - column.first, 1)
+    """INOUT best: choose the ranker, with h = 0 or 1 of missing values, if its gain is tied with the best."""
+    cdef int h
+    for h in range(1 + missing):
+        value += lacking if h else 0.0
+        if best.column < 0 and (fabs(value) if both else value) >= best.gain - best.tie:
+            best.value = value
+            best.column = column
+            best.group = group
+            best.missing = h
 
 
 cdef class Search:
@@ -403,41 +328,92 @@ cdef class Search:
     A gain is the sum of h times the potentials, with h in [0, 1]. So from one search to the next no gain
     rises by more than the sum of what potentials rose by, or with negative steps of what they fell by. A
     feature is left out while its last gain and these sums stay below the best gain.
+
+    A feature with entries for a quarter of the items or more also has the bin of each item, in one byte: at
+    most 256 runs of groups. Bins are read in the order of the items, so that nothing is fetched from far
+    away, however many items there are. The sums of potentials above and below 0 within a bin bound the gains
+    of the thresholds between its groups: the entries of few bins are added up one by one.
     """
 
-    cdef Groups rankers
     cdef Py_ssize_t n_columns
-    cdef tuple held
-    cdef double[::1] sums
+    cdef const long long[::1] groups, rest, bounds, raw_bounds  # of ``WeakRankers``; raw_bounds of ``raw``
+    cdef const int[::1] items, raw_items
+    cdef const double[::1] at, raw_values
+    cdef const unsigned char[::1] missing
+    cdef double[::1] sums, of_bins
     cdef double[::1] gains  # the largest of each feature, or a bound of it
     cdef double[::1] last  # the potentials of the search before
+    cdef long long[::1] row  # of each feature in ``bins``, -1: none
+    cdef unsigned char[:, ::1] bins
+    cdef long long[:, ::1] cuts  # the first group of each bin, then the one after the last
     cdef readonly long long n_searched  # features, in all searches
 
-    def __init__(
-        self, const long long[::1] groups, const long long[::1] rest, const long long[::1] bounds,
-        const int[::1] items, const double[::1] at, const unsigned char[::1] missing, Py_ssize_t n, raw=None,
-    ):
-        cdef const long long[::1] raw_bounds
-        cdef const int[::1] raw_items
-        cdef const double[::1] raw_values
-        self.n_columns = rest.shape[0]
-        self.sums = np.empty(1 + np.diff(np.asarray(bounds)[groups]).max(initial=0))
+    def __init__(self, rankers):
+        cdef Py_ssize_t c
+        self.groups, self.rest, self.bounds = rankers.groups, rankers.rest, rankers.bounds
+        self.items, self.at, self.missing = rankers.items, rankers.at, rankers.missing
+        self.raw_bounds = np.zeros_like(rankers.groups)
+        if rankers.raw is not None:
+            self.raw_bounds, self.raw_items = rankers.raw.bounds, rankers.raw.items
+            self.raw_values = rankers.raw.values
+        lengths = np.diff(rankers.bounds[rankers.groups])
+        self.n_columns = len(lengths)
+        self.sums = np.empty(1 + lengths.max(initial=0))
         self.gains = np.full(self.n_columns, INFINITY)
-        self.last = np.zeros(n)
+        self.last = np.zeros(rankers.n)
+        self.of_bins = np.empty(4 * 512)
+        many = lengths >= max(rankers.n // 4, BINNED)
+        self.row = np.where(many, np.cumsum(many) - 1, -1)
+        self.bins = np.empty((np.count_nonzero(many), rankers.n), dtype=np.uint8)
+        self.cuts = np.empty((np.count_nonzero(many), 257), dtype=np.int64)
         self.n_searched = 0
-        self.held = (groups, rest, bounds, items, at, missing, raw)
-        self.rankers.groups = &groups[0]
-        self.rankers.rest = &rest[0] if self.n_columns else NULL
-        self.rankers.bounds = &bounds[0]
-        self.rankers.items = &items[0] if items.shape[0] else NULL
-        self.rankers.at = &at[0] if at.shape[0] else NULL
-        self.rankers.missing = &missing[0] if self.n_columns else NULL
-        self.rankers.raw_bounds = NULL
-        if raw is not None:
-            raw_bounds, raw_items, raw_values = raw
-            self.rankers.raw_bounds = &raw_bounds[0]
-            self.rankers.raw_items = &raw_items[0] if raw_items.shape[0] else NULL
-            self.rankers.raw_values = &raw_values[0] if raw_values.shape[0] else NULL
+        with nogil:
+            for c in range(self.n_columns):
+                if self.row[c] >= 0:
+                    self.fill_bins(c, &self.cuts[self.row[c], 0], self.bins[self.row[c]])
+
+    cdef void fill_bins(self, Py_ssize_t c, long long* cuts, unsigned char[::1] bins) noexcept nogil:
+        """OUT bins (n_items) of feature c; cuts (257).
+
+        Groups are each a bin if they are at most 256, otherwise bins are runs of groups with about as many
+        items. The group of missing values is a bin of its own.
+        """
+        cdef long long first = self.groups[c], end = self.groups[c + 1], least, held = 0, g, e
+        cdef int b = 0, of_rest = 0
+        least = 0 if end - first <= 256 else bins.shape[0] // 254 + 1
+        cuts[0] = first
+        for g in range(first, end):
+            if g == self.rest[c]:
+                of_rest = b
+            held += self.bounds[g + 1] - self.bounds[g]
+            if held >= least or g >= end - 2:
+                b += 1
+                cuts[b] = g + 1
+                held = 0
+        bins[:] = <unsigned char> of_rest
+        while b > 0:
+            b -= 1
+            for e in range(self.bounds[cuts[b]], self.bounds[cuts[b + 1]]):
+                bins[self.items[e]] = <unsigned char> b
+
+    def passing(self, Py_ssize_t c, long long group, double[::1] out):
+        """OUT out (n_items): whether each item is in a group of feature c up to ``group``, 1 or 0."""
+        cdef long long first = self.groups[c], end = self.groups[c + 1], e
+        cdef Py_ssize_t i
+        cdef int b = 0, above = self.rest[c] <= group
+        cdef const unsigned char* bins
+        with nogil:
+            if self.row[c] >= 0:  # only the entries of one bin are looked at
+                while self.cuts[self.row[c], b + 1] <= group:
+                    b += 1
+                first, end = self.cuts[self.row[c], b], self.cuts[self.row[c], b + 1]
+                bins = &self.bins[self.row[c], 0]
+                for i in range(out.shape[0]):
+                    out[i] = bins[i] < b + above
+            else:
+                out[:] = above
+            for e in range(self.bounds[first], self.bounds[end]):
+                out[self.items[e]] = e < self.bounds[group + 1]
 
     cdef void raise_bounds(self, const double[::1] potential, bint both) noexcept nogil:
         """INOUT gains, last: what the gains are at most with these potentials."""
@@ -452,11 +428,88 @@ cdef class Search:
         for i in range(self.n_columns):
             self.gains[i] += rise
 
-    cdef void search(self, Py_ssize_t c, const double[::1] potential, bint both) noexcept nogil:
-        """OUT gains[c]: the largest gain of a feature."""
-        cdef Column column = column_at(&self.rankers, c, &potential[0], &self.sums[0])
-        self.gains[c] = largest(&self.rankers, &column, both)
-        self.n_searched += 1
+    cdef double open(self, Py_ssize_t c, Part* part, double lacking, bint both, Best* best) noexcept nogil:
+        """Return the largest gain of some groups, or offer them to ``best`` in their order if it is given."""
+        cdef double high = -INFINITY, low = INFINITY, top = -INFINITY, bottom = INFINITY
+        cdef long long stop = part.stop, middle, g
+        if stop > part.first and self.at[stop - 1] != self.at[stop - 1]:
+            stop -= 1  # only the last group before the missing values may have no threshold
+        middle = min(max(self.rest[c], part.first), stop)
+        if best == NULL:
+            extremes(part.sums, &self.bounds[1 + part.first], part.begin, middle - part.first, &high, &low)
+            extremes(part.sums, &self.bounds[1 + middle], part.begin, stop - middle, &top, &bottom)
+            high = part.base + max(high, top + part.others)
+            return gain_of(high, part.base + min(low, bottom + part.others), lacking, both)
+        for g in range(part.first, stop):
+            high = part.base + part.sums[self.bounds[g + 1] - part.begin]
+            high += part.others if g >= middle else 0.0
+            offer(best, high, lacking, both, c, g - self.groups[c], self.missing[c])
+        return best.gain
+
+    cdef double scan(
+        self, Py_ssize_t c, const double[::1] potential, bint both, double least, Best* best
+    ) noexcept nogil:
+        """Return the largest gain of the weak rankers of a feature, or a bound of it that is below ``least``.
+
+        They are offered to ``best`` unless it is NULL.
+        """
+        cdef const double* potentials = &potential[0]
+        cdef double* sums = &self.of_bins[0]
+        cdef const long long* cuts
+        cdef long long last = self.groups[c + 1] - 1, n, at
+        cdef Py_ssize_t b, n_bins = 0
+        cdef double lacking = 0.0, found = -INFINITY, raw = 0.0, gain, end
+        cdef Part part
+        part.sums = &self.sums[0]
+        part.base = part.others = 0.0
+        if self.row[c] >= 0:
+            cuts = &self.cuts[self.row[c], 0]
+            add_bins(potentials, &self.bins[self.row[c], 0], potential.shape[0], sums)
+            while cuts[n_bins] < last:
+                n_bins += 1
+            if self.missing[c]:
+                lacking = sums[2 * n_bins] + sums[2 * n_bins + 1]
+        else:
+            part.first, part.stop, part.begin = self.groups[c], last, self.bounds[self.groups[c]]
+            n = self.bounds[last + 1] - part.begin
+            add_up(potentials, &self.items[part.begin], n, &self.sums[0])
+            part.others = -self.sums[n]  # all potentials add up to 0
+            if self.missing[c]:
+                lacking = -self.sums[self.bounds[last] - part.begin]
+                lacking -= part.others if self.rest[c] < last else 0.0
+        if self.raw_bounds[c] < self.raw_bounds[c + 1]:
+            for at in range(self.raw_bounds[c], self.raw_bounds[c + 1]):
+                raw += self.raw_values[at] * potential[self.raw_items[at]]
+            found = gain_of(raw, raw, lacking, both)
+            if best != NULL:
+                offer(best, raw, lacking, both, c, -1, self.missing[c])
+        if self.row[c] < 0:
+            return max(found, self.open(c, &part, lacking, both, best))
+        if best == NULL:  # the ends of bins are thresholds
+            end = 0.0
+            for b in range(n_bins):
+                end += sums[2 * b] + sums[2 * b + 1]
+                if self.at[cuts[b + 1] - 1] == self.at[cuts[b + 1] - 1]:
+                    found = max(found, gain_of(end, end, lacking, both))
+            least = max(least, found)
+        for b in range(n_bins):
+            part.first, part.stop, part.begin = cuts[b], cuts[b + 1], self.bounds[cuts[b]]
+            gain = gain_of(part.base + sums[2 * b], part.base + sums[2 * b + 1], lacking, both)
+            end = part.base + (sums[2 * b] + sums[2 * b + 1])
+            if part.stop - part.first == 1:
+                if best != NULL and self.at[part.first] == self.at[part.first]:
+                    offer(best, end, lacking, both, c, part.first - self.groups[c], self.missing[c])
+            elif gain >= least:
+                n = self.bounds[part.stop] - part.begin
+                add_up(potentials, &self.items[part.begin], n, &self.sums[0])
+                part.others = 0.0
+                if part.first <= self.rest[c] < part.stop:
+                    part.others = end - part.base - self.sums[n]
+                found = max(found, self.open(c, &part, lacking, both, best))
+            else:
+                found = max(found, gain)
+            part.base = end
+        return found
 
     def best(self, const double[::1] potential, bint both, double tie):
         """Return (column, group, h of missing values, gain) of the best weak ranker; column -1 = none.
@@ -465,28 +518,24 @@ cdef class Search:
         of the best are tied.
         """
         cdef Best best
-        cdef Column column
         cdef Py_ssize_t c, first = 0
-        best.gain = -INFINITY
-        best.tie = tie
-        best.value = 0.0
-        best.column = -1
-        best.group = 0
-        best.missing = 0
+        best.gain, best.tie, best.value = -INFINITY, tie, 0.0
+        best.column, best.group, best.missing = -1, 0, 0
         with nogil:
             self.raise_bounds(potential, both)
             for c in range(1, self.n_columns):
                 if self.gains[c] > self.gains[first]:
                     first = c
             if self.n_columns:
-                self.search(first, potential, both)
+                self.gains[first] = self.scan(first, potential, both, -INFINITY, NULL)
+                self.n_searched += 1
                 best.gain = self.gains[first]
             for c in range(self.n_columns):
                 if c != first and self.gains[c] >= best.gain - tie:
-                    self.search(c, potential, both)
+                    self.gains[c] = self.scan(c, potential, both, best.gain - tie, NULL)
+                    self.n_searched += 1
                     best.gain = max(best.gain, self.gains[c])
             for c in range(self.n_columns):
                 if self.gains[c] >= best.gain - tie and best.column < 0:
-                    column = column_at(&self.rankers, c, &potential[0], &self.sums[0])
-                    offer_column(&self.rankers, &column, both, &best)
+                    self.scan(c, potential, both, best.gain - tie, &best)
         return best.column, best.group, best.missing, best.value

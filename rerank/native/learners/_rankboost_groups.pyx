@@ -1,39 +1,47 @@
-"""The items of a feature in groups by thresholds; see ``WeakRankers``."""
+"""The items of a feature by its thresholds; see ``WeakRankers``."""
+
+import numpy as np
+
+from rerank.native.data._sort cimport BUCKETS, argsort, word
 
 
-def groups_of(
-    const double[::1] values, const long long[::1] order, const double[::1] at, int[::1] group,
-    long long[::1] sizes,
-):
-    """OUT group (n): 0 = the value passes the last threshold, ..., m = none, m + 1 = NaN.
+def sort(const double[::1] values, int[::1] order, double[::1] rising, long long[::1] words):
+    """OUT order (n): the positions of values by falling value, NaN last; rising: the values that are not NaN.
 
-    IN values; their ``order``, rising with NaN last; at (m), rising. Values after the first n are left out.
-    INOUT sizes (m + 2): 0, then of the groups.
+    Return how many are not NaN. words: scratch (2 n).
     """
-    cdef Py_ssize_t n = group.shape[0], m = at.shape[0]
-    cdef Py_ssize_t passed = 0, k
-    cdef long long i
-    cdef double value
+    cdef Py_ssize_t n = values.shape[0], i, k = 0
+    cdef const double* z = &values[0] if n else NULL
+    cdef int[::1] place = None, counts = np.empty(BUCKETS, dtype=np.int32)
+    cdef double[::1] known
+    if np.isnan(values).any():
+        place = np.argsort(np.isnan(values), kind="stable").astype(np.int32)
+        known = np.asarray(values)[place]
+        z = &known[0]
     with nogil:
-        for k in range(order.shape[0]):
-            i = order[k]
-            if i >= n:
-                continue
-            value = values[i]
-            while passed < m and value >= at[passed]:
-                passed += 1
-            group[i] = <int>(m - passed if value == value else m + 1)
-            sizes[group[i]] += 1
+        while k < n and (place is None or z[k] == z[k]):
+            k += 1
+        if k:
+            argsort(z, &order[0], <int> k, <word*> &words[0], &counts[0])
+        for i in range(k):
+            rising[i] = z[order[i]]
+        for i in range(k // 2):
+            order[i], order[k - 1 - i] = order[k - 1 - i], order[i]
+        if place is not None:
+            for i in range(n):
+                order[i] = place[order[i] if i < k else i]
+    return k
 
 
-def gather(const int[::1] items, const int[::1] group, int rest, long long[::1] place, int[::1] out):
-    """OUT out: the items of each group in turn but ``rest``, within a group in the order given.
+def count_groups(const double[::1] rising, const double[::1] at, long long[::1] sizes):
+    """OUT sizes[: m + 1]: how many values pass the highest threshold, ..., only the lowest, and none.
 
-    IN items, group (n). INOUT place: where each group begins.
+    IN rising values, and rising thresholds (m).
     """
-    cdef Py_ssize_t i
+    cdef Py_ssize_t m = at.shape[0], end = rising.shape[0], k = end, j
     with nogil:
-        for i in range(items.shape[0]):
-            if group[i] != rest:
-                out[place[group[i]]] = items[i]
-                place[group[i]] += 1
+        for j in range(m + 1):
+            while k > 0 and (j == m or rising[k - 1] >= at[m - 1 - j]):
+                k -= 1
+            sizes[j] = end - k
+            end = k

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from pathlib import Path
+
+import numpy as np
 
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
@@ -37,3 +42,20 @@ def saved(model, folder):
     again.save(str(second))
     assert first.read_bytes() == second.read_bytes()
     return again
+
+
+def rewritten(path, out, meta=(), **changes):
+    """The path of a model's file with other metadata and arrays; without those that are None."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["meta.json"] = json.dumps(json.loads(members["meta.json"]) | dict(meta)).encode()
+    for name, array in changes.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        members[f"{name}.npy"] = buffer.getvalue()
+        if array is None:
+            del members[f"{name}.npy"]
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return str(out)

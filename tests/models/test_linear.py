@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import zipfile
 
 import numpy as np
 import pytest
 from reference.graded import whole_lists
-from small_training import fit, make_learner
+from small_training import fit, make_learner, rewritten
 from typer.testing import CliRunner
 
 from rerank.cli.app import app
@@ -61,9 +60,7 @@ def test_a_file_whose_arrays_do_not_fit_is_a_damaged_model(tmp_path):
     good, bad = str(tmp_path / "good"), str(tmp_path / "bad")
     made().save(good)
     assert load_model(good).labels.tolist() == [0.0, 1.0, 2.5, 7.0]
-    with zipfile.ZipFile(good) as old, zipfile.ZipFile(bad, "w") as new:
-        for name in old.namelist():
-            new.writestr(name, old.read("thresholds.npy" if name == "labels.npy" else name))
+    rewritten(good, bad, labels=made().thresholds)
     with pytest.raises(FormatError, match="damaged model \\(3 thresholds for 3 grades\\)"):
         load_model(bad)
 

@@ -1,15 +1,13 @@
 """The model of transductive methods: adapting, saving, what a stranger's file may not do."""
 
 import dataclasses
-import io
 import json
-import zipfile
 
 import numpy as np
 import pytest
 from make import LAYOUTS
 from reference.nearest_lists import NearestLists
-from small_training import fit, saved
+from small_training import fit, rewritten, saved
 
 from rerank.core.errors import DataError, DataNote, FitError, FormatError
 from rerank.core.workers import parallel
@@ -145,23 +143,6 @@ def test_the_keep_margin_and_the_callers_rows_are_those_of_any_model(make_lists)
     ).with_first_best("f1")
     np.testing.assert_array_equal(model.score(mixed), model.adapt(mixed).scores)
     np.testing.assert_array_equal(model.score_items(mixed), model.score(mixed)[mixed.rows])
-
-
-def rewritten(path, out, **changes):
-    """Write the model file again with other arrays, or without those that are None."""
-    with zipfile.ZipFile(path) as archive:
-        members = {info.filename: archive.read(info) for info in archive.infolist()}
-    for name, array in changes.items():
-        if array is None:
-            del members[f"{name}.npy"]
-        else:
-            buffer = io.BytesIO()
-            np.save(buffer, array)
-            members[f"{name}.npy"] = buffer.getvalue()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return str(out)
 
 
 def text(**changes):

@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from extensions.transductive.test_model import rewritten
 from make import LAYOUTS
-from small_training import fit, saved
+from small_training import fit, rewritten, saved
 
 from rerank.core.errors import FormatError
 from rerank.learners.base import LEARNERS

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from reference import score_regularisation as slow
-from small_training import fit, saved
+from small_training import fit, rewritten, saved
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FitError, FormatError
@@ -214,16 +214,12 @@ def test_wrong_settings_are_refused(settings, message):
     "change",
     [{"alpha": 1.0}, {"affinity": "auto"}, {"affinity": "nonsense"}, {"neighbours": 0}, {"more": 1}],
 )
-def test_a_damaged_model_is_refused(change, tmp_path, monkeypatch):
+def test_a_damaged_model_is_refused(change, tmp_path):
     model = fit(ScoreRegularisation(alpha=0.5, neighbours=3), topical(1))
-    arrays = model.arrays()
-    known = json.loads(arrays["method"].tobytes())
-    monkeypatch.setattr(
-        RegularisedModel, "arrays", lambda self: arrays | {"method": packed_json(known | change)}
-    )
     model.save(str(tmp_path / "m"))
+    method = packed_json(json.loads(model.arrays()["method"].tobytes()) | change)
     with pytest.raises(FormatError, match="damaged"):
-        load_model(str(tmp_path / "m"))
+        load_model(rewritten(tmp_path / "m", tmp_path / "n", method=method))
 
 
 def test_the_value_of_the_choice_is_that_of_the_model_on_dev():

@@ -114,7 +114,7 @@ def test_wilcoxon_and_t_are_scipys_and_survive_little_data() -> None:
         warnings.simplefilter("error")
         assert wilcoxon_p([]) is None
         assert wilcoxon_p([np.nan]) is None
-        assert wilcoxon_p([0.0, 0.0]) == 1.0
+        assert wilcoxon_p([0.0, 0.0]) == wilcoxon_p([2.0]) == 1.0
         assert wilcoxon_p([0.0, 0.3]) == 1.0
         assert paired_t_p([0.5]) is None
         assert paired_t_p([0.5, 0.5]) == 0.0

@@ -235,6 +235,7 @@ def test_long_cells_and_many_rows(tmp_path: Path) -> None:
 
 
 FAULTS = {
+    "empty cell": ("qid,x,y\n1,2,3\n1,,4\n", 3, "an empty cell in column 'x', expected a number"),
     "header alone": ("qid,x\n", None, "a header alone"),
     "blank first line": ("\nqid,x\n1,2\n", 1, "an empty line"),
     "no list column": ("a,b\n1,2\n", 1, "no column named qid, list"),

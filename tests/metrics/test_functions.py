@@ -103,6 +103,7 @@ def test_flat_sequences_and_settings():
         (lambda: metrics.ndcg("good", [1]), "found the text 'good', expected the labels or the texts"),
         (lambda: metrics.ndcg(LABELS, "good"), "scores: found the text 'good', expected 7 numbers"),
         (lambda: metrics.ndcg(LABELS, SCORES, k=0), "cutoff: found 0, expected 1 or more"),
+        (lambda: metrics.rmsd([np.eye(3)], [np.eye(3)] * 2), "natives: found 2 structures, expected 1"),
         (lambda: metrics.hamming(["a"], ["a", "b"]), "predicted: found 2 predictions, expected 1"),
     ],
 )

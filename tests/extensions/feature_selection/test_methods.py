@@ -13,7 +13,7 @@ from reference import feature_selection as slow
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.extensions.feature_selection.methods import evidence, narrowed, select
+from rerank.extensions.feature_selection.methods import _sizes, evidence, narrowed, select
 from rerank.extensions.feature_selection.options import Selecting
 from rerank.learners.base import LEARNERS
 from rerank.learners.loglinear import LogLoss, target_lists
@@ -90,6 +90,7 @@ def test_backward_refits_what_is_left(ranker, step):
     found = chosen(lists, 3, "backward", ranker=ranker, step=step)
     assert sorted(found.columns.tolist()) == slow.backward(LEARNERS.get(ranker)(), lists, 3, step, narrowed)
     assert np.all(np.diff(found.worth) <= 0)
+    assert list(_sizes(5, 2, 0.01)) == [4, 3, 2, 2]  # a step always leaves one out
 
 
 def test_l1_keeps_the_largest_weights_of_a_sparse_minimum():

@@ -278,7 +278,7 @@ class RankLinearDiscriminant(Discriminant):
 
     It maximises the sum of wᵀB_ij w over pairs of labels less beta times the sum of what violates
     wᵀB_ij w >= wᵀB_rz w for the pairs (r, z) inside (i, j), under wᵀWw = 1. B_ij is the scatter between the
-    means of i and j; see ``rerank help learners``. With beta=train, the betas 0.1, 1, 10, 50 and 100 are
+    means of i and j; see ``rerank help linear``. With beta=train, the betas 0.1, 1, 10, 50 and 100 are
     compared by the metric on the training lists, or without one by the share of pairs in the right order.
 
     References

@@ -118,8 +118,18 @@ def test_part_of_a_name_is_enough_and_other_words_list_sections(rerank):
 def test_links_lead_somewhere(path):
     if path.name == "README.md" and not (ROOT / "rerank").is_dir():
         pytest.skip("the suite of an installed package has no checkout")
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
-        assert target.startswith("https://") or (path.parent / target).exists(), target
+    for target, part in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", path.read_text(encoding="utf-8")):
+        if target.startswith("https://"):
+            continue
+        page = path.parent / target if target else path
+        assert page.exists(), target
+        assert not part or part in anchors(page), f"{target}#{part}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and mkdocs make them."""
+    titles = re.findall("^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_the_lines_of_the_list_of_verbs_are_those_of_the_verbs():

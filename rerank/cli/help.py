@@ -25,10 +25,8 @@ def pages() -> dict[str, str]:
 def paths() -> dict[str, Path]:
     """Return the files of the manual by topic, sorted."""
     package = Path(__file__).parent.parent
-    docs = package / "docs"
-    files = {path.relative_to(docs).with_suffix("").as_posix(): path for path in docs.rglob("*.md")}
-    files |= {path.stem: path for path in package.glob("extensions/*/*.md")}
-    return dict(sorted(files.items()))
+    files = (*package.glob("docs/**/*.md"), *package.glob("extensions/*/*.md"))
+    return {path.stem: path for path in sorted(files, key=lambda path: path.stem)}
 
 
 class Help(Verb):

@@ -54,7 +54,7 @@ class Mert(Learner):
     average=10 uses the mean of the ten best restarts' weights u (see below) instead of the best ones, unless
     it is no better than the initial weights. Its metric is lower on the training lists. Whether it gains on
     others depends on the set: three sets gained 0.1 to 0.6 points on average over seeds, another one, of
-    1,502 lists of 16, lost 0.5 points in training and gained nothing (see 'rerank help results/tuning').
+    1,502 lists of 16, lost 0.5 points in training and gained nothing (see 'rerank help tuning').
 
     l2 penalises the distance from the initial weights: it subtracts l2 * |u - u0|^2 from the metric (in its
     own units, 0 to 100 for BLEU), where u and u0 are the weights times each feature's spread, scaled to

@@ -71,6 +71,7 @@ NEW_ROOMS = (
     *("similarity/tree_sums.py", "similarity/item_sums.py"),
     "training/cross_validation.py",
     *("formats/streaming/", "models/streaming.py"),
+    "data/shards/",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (400, 70, 8)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rerank.core import memory
 from rerank.core.errors import DataError, DataNote
 from rerank.core.types import Index
 from rerank.data.columns.forests import Forest
@@ -17,7 +16,8 @@ from rerank.data.columns.schema import declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.matrix import Features
+from rerank.data.shards.stack import Form, stack
 
 _SHOWN = 3
 
@@ -152,6 +152,11 @@ def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Featur
     return names, stacked([part.with_columns(names).features for part in parts])
 
 
+def stacked(parts: Sequence[Features]) -> Features:
+    """Return all rows in one layout, see ``data.shards.stack``."""
+    return stack(parts, [Form.of(part) for part in parts], parts[0].n_features)
+
+
 def _indices(parts: Sequence[CandidateLists]) -> Index | None:
     """The columns of all sets, from 0, if all names are indices and some sets have columns far apart."""
     columns = [part.columns() for part in parts]
@@ -159,28 +164,3 @@ def _indices(parts: Sequence[CandidateLists]) -> Index | None:
     if len(numbers) < len(parts) or all(some.names is None for some in columns):
         return None
     return np.unique(np.concatenate(numbers))
-
-
-def stacked(parts: Sequence[Features]) -> Features:
-    """Return all rows in one layout: that of the parts if they agree, else CSR, or dense if one is NaN."""
-    layouts = {part.layout for part in parts}
-    n_items, width = sum(part.n_items for part in parts), parts[0].n_features
-    if layouts == {"dense"} or any(part.check(nan_allowed=True) for part in parts if part.layout != "sparse"):
-        size = max(part.dtype.itemsize for part in parts) * n_items * width
-        memory.require(size, f"a dense matrix of {n_items:,} x {width:,}", "--layout sparse may need less")
-        return Dense(np.concatenate([part.to_dense() for part in parts]))
-    mixed = [part for part in parts if isinstance(part, Mixed)]
-    if len(mixed) == len(parts) and all(np.array_equal(part.places, mixed[0].places) for part in mixed):
-        values = np.concatenate([part.values for part in mixed])
-        return Mixed(values, mixed[0].places, _rows_of([part.rows for part in mixed]))
-    return _rows_of([part.compressed() for part in parts])
-
-
-def _rows_of(parts: Sequence[Sparse]) -> Sparse:
-    """Compressed rows one after the other; they stay indicators if all of them are."""
-    data = None
-    if any(part.data is not None for part in parts):
-        ones = (np.ones(len(part.indices)) if part.data is None else part.data for part in parts)
-        data = np.concatenate(list(ones))
-    indptr = offsets_of(np.concatenate([np.diff(part.indptr) for part in parts]))
-    return Sparse(indptr, np.concatenate([part.indices for part in parts]), data, parts[0].n_features)

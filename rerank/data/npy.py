@@ -107,7 +107,7 @@ def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
         start = file.tell()
         n_bytes = start + 8 * math.prod(shape)
         file.flush()
-        _reserve(file.fileno(), n_bytes)
+        reserve(file.fileno(), n_bytes)
         pages = mmap.mmap(file.fileno(), n_bytes)
         out = np.frombuffer(pages, dtype="<f8", offset=start).reshape(shape)
         yield out
@@ -115,7 +115,11 @@ def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
         pages.flush()
 
 
-def _reserve(descriptor: int, n_bytes: int) -> None:
+class Pages(mmap.mmap):
+    """A whole file, mapped to be read and written: what was written stays when its pages are given back."""
+
+
+def reserve(descriptor: int, n_bytes: int) -> None:
     """Give a file its size, and space on the disk if the system can: a mapped file without it is fatal."""
     try:
         os.posix_fallocate(descriptor, 0, n_bytes)
@@ -131,7 +135,7 @@ BLOCK = 1 << 26  # bytes
 def row_blocks(values: AnyArray, offsets: Index | None = None) -> Iterator[slice]:
     """Yield ranges of rows that cover an array; the pages of each are given back after the loop's body.
 
-    values : array (n_rows, ...), C-contiguous. One that is no file mapped to be read is a single range.
+    values : array (n_rows, ...), C-contiguous. One that is no mapped file is a single range.
     offsets : of lists of rows that no range may cut, int64 (n_lists + 1); None = each row is one.
     """
     pages, n_rows = _mapping(values), len(values)
@@ -145,7 +149,7 @@ def row_blocks(values: AnyArray, offsets: Index | None = None) -> Iterator[slice
         if offsets is not None:
             stop = int(offsets[np.searchsorted(offsets, stop)])
         yield slice(start, stop)
-        _release(pages, values[start:stop])
+        release(values[start:stop])
         start = stop
 
 
@@ -159,39 +163,36 @@ def taken(values: AnyArray, rows: Index) -> AnyArray:
     for start in range(0, n_rows, step):
         some = rows[start : start + step]
         new[start : start + step] = values[some]
-        _release(pages, values[some.min() : some.max() + 1])
+        release(values[some.min() : some.max() + 1])
     return new
 
 
 def release(values: AnyArray) -> None:
-    """Give back the pages of a C-contiguous array if it is a file mapped to be read; its values stay."""
+    """Give back the whole pages of a C-contiguous array within a mapped file; its values stay."""
     pages = _mapping(values)
-    if pages is not None:
-        _release(pages, values)
-
-
-def _mapping(values: AnyArray) -> mmap.mmap | None:
-    """The mapped file that an array is a part of, None if it is none, or one that can be written to.
-
-    Of memory that was written to, pages would be lost.
-    """
-    if values.flags.writeable or not hasattr(mmap, "MADV_DONTNEED"):
-        return None
-    base: object = values
-    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
-        base = base.base
-    if not isinstance(base, np.memmap) or base.mode != "r":
-        return None
-    while isinstance(base, np.ndarray):
-        base = base.base
-    return base if isinstance(base, mmap.mmap) else None
-
-
-def _release(pages: mmap.mmap, values: AnyArray) -> None:
-    """Give back the whole pages of an array within a mapped file."""
+    if pages is None:
+        return
     origin = np.frombuffer(pages, dtype=np.uint8).__array_interface__["data"][0]
     start = values.__array_interface__["data"][0] - origin
     stop = (start + values.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
     start = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     if stop > start:
         pages.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def _mapping(values: AnyArray) -> mmap.mmap | None:
+    """The mapped file that an array is a part of, None if it is none, or one that can be written to.
+
+    Of memory that was written to, pages would be lost, unless it is ``Pages``.
+    """
+    if not hasattr(mmap, "MADV_DONTNEED"):
+        return None
+    base: object = values
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    mapped = isinstance(base, np.memmap) and base.mode == "r" and not values.flags.writeable
+    while mapped and isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, mmap.mmap) and (mapped or isinstance(base, Pages)) else None

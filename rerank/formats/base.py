@@ -22,6 +22,7 @@ from rerank.data.missing import check_complete, with_zeros
 from rerank.data.reading import FITTED, Missing, Reading
 from rerank.data.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.data.selection import selected
+from rerank.data.shards.manifest import MANIFEST
 from rerank.data.store import restore
 from rerank.data.store_reader import META
 from rerank.formats.oddities import note_oddities
@@ -368,8 +369,8 @@ def format_of(path: str) -> str:
 
 
 def format_of_folder(path: str) -> str:
-    """Return the format of a folder: a store, or one that recognises it; FormatError if none does."""
-    if os.path.exists(os.path.join(path, META)):
+    """Return the format of a folder: a store, sharded or not, or one that recognises it, or FormatError."""
+    if any(os.path.exists(os.path.join(path, name)) for name in (META, MANIFEST)):
         return "store"
     known = {name: what for name in FORMATS.names() if (what := FORMATS.fact(name, "folder"))}
     for name in known:

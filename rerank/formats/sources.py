@@ -153,15 +153,11 @@ def check_outputs(
     for option, paths in outputs.items():
         for path in [paths] if isinstance(paths, str) else paths:
             for one in (path, timing_of(path)) if option == "--curve" and path != "-" else (path,):
-                _check_place(one, store)
+                if store and one != "-":
+                    check_place(one)
+                check_target(one, folder=store)
                 _check_other(option, one, taken, read)
                 taken |= dict.fromkeys(_identities(one, 1), f"{one} is the output of {option}")
-
-
-def _check_place(path: str, store: bool) -> None:
-    if store and path != "-":
-        check_place(path)
-    check_target(path, folder=store)
 
 
 def _check_other(option: str, path: str, taken: Mapping[object, str], read: Iterable[Path]) -> None:
@@ -318,5 +314,8 @@ def validate(data: Data, *, reading: Reading | None = None) -> Contents:
     ids       none
     """
     from rerank.data.describe import describe
+    from rerank.data.shards.read import check_shards
 
+    if is_path(data):
+        check_shards(data)
     return describe(read_judged(data, reading))

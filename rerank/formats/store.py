@@ -1,4 +1,7 @@
-"""Format ``store``: a directory of .npy files, memory-mapped when opened; see rerank/data/store.py."""
+"""Format ``store``: a directory of .npy files, memory-mapped when opened; see rerank/data/store.py.
+
+A sharded store is read as one, see rerank/data/shards.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import numpy as np
 from rerank.core.errors import ConfigError, os_error
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.store import read_store, write_store
+from rerank.data.shards.read import read_stored
+from rerank.data.store import write_store
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
 from rerank.formats.feature_columns import columns_to_keep, narrowed
@@ -32,10 +36,7 @@ class Store(Format):
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         if path == "-":
             raise ConfigError("a store is a directory: it cannot be read from standard input")
-        try:
-            lists = read_store(path)
-        except OSError as error:
-            raise os_error(path, error) from None
+        lists = read_stored(path)
         if options.classes:
             lists = lists.replace_labels(None)
         lists = _narrowed(lists)

@@ -120,15 +120,15 @@ def _groups() -> Iterator[int]:
 
 @cache
 def _limited_groups(proc: Path, root: Path) -> tuple[tuple[Path, str, str, str], ...]:
-    """Return the folders of this process's groups that limit memory, with the names of their files."""
+    """Return the folders of this process's groups that limit memory, and names of files and fields."""
     found = []
     for line in _text(proc / "self" / "cgroup").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
-            top, names = root, ("memory.max", "memory.current", "inactive_file")
+            top, names = root, ("memory.max", "memory.current", "(?:in)?active_file")
         elif "memory" in controllers.split(","):
             top = root / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_(?:in)?active_file")
         else:
             continue
         parts = [part for part in path.split("/") if part not in ("", "..")]
@@ -174,10 +174,7 @@ def _number(path: Path) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _field(path: Path, name: str) -> int | None:
-    """Return the number after a name at the start of a line, None if there is none."""
-    for line in _text(path).splitlines():
-        words = line.split()
-        if len(words) > 1 and words[0] == name and words[1].isdecimal():
-            return int(words[1])
-    return None
+def _field(path: Path, pattern: str) -> int | None:
+    """Return the sum of the numbers after names that match, at the start of a line; None if there is none."""
+    found = re.findall(rf"^{pattern}\s+(\d+)", _text(path), re.MULTILINE)
+    return sum(map(int, found)) if found else None

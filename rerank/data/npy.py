@@ -6,10 +6,8 @@ it does late. The arrays of a store may be as large as the memory: passes over t
 
 from __future__ import annotations
 
-import errno
 import math
 import mmap
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from msgspec import Struct
 
 from rerank.core.files.write import atomic_write
 from rerank.core.types import AnyArray, Floats, Index
+from rerank.data.shards.large import Pages, large_array, reserve
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 4096
@@ -115,20 +114,6 @@ def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
         pages.flush()
 
 
-class Pages(mmap.mmap):
-    """A whole file, mapped to be read and written: what was written stays when its pages are given back."""
-
-
-def reserve(descriptor: int, n_bytes: int) -> None:
-    """Give a file its size, and space on the disk if the system can: a mapped file without it is fatal."""
-    try:
-        os.posix_fallocate(descriptor, 0, n_bytes)
-    except (AttributeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-            raise
-        os.ftruncate(descriptor, n_bytes)
-
-
 BLOCK = 1 << 26  # bytes
 
 
@@ -159,10 +144,11 @@ def taken(values: AnyArray, rows: Index) -> AnyArray:
     step = max(BLOCK // max(values.nbytes // max(len(values), 1), 1), 1)
     if pages is None or step >= n_rows:
         return values[rows]
-    new = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
+    new = large_array((n_rows, *values.shape[1:]), values.dtype, f"{n_rows:,} rows")
     for start in range(0, n_rows, step):
         some = rows[start : start + step]
         new[start : start + step] = values[some]
+        release(new[start : start + step])
         release(values[some.min() : some.max() + 1])
     return new
 

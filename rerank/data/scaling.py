@@ -36,8 +36,9 @@ from rerank.core.registry import did_you_mean
 from rerank.core.types import AnyArray, Floats, Mask
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
-from rerank.data.npy import ArrayForm, row_blocks
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.npy import ArrayForm, release, row_blocks
+from rerank.data.shards.large import large_array
 from rerank.native.data import _scaling
 
 AUTO = "auto"  # the learner's default
@@ -119,9 +120,10 @@ class Scaling(Struct, frozen=True, eq=False):
     ) -> AnyArray:
         """Scaled values (n_items, n) of dense ``columns`` (n), with ``overwrite`` in the same array."""
         new = values
-        if not overwrite:
-            require_dense(len(values), values.shape[1], values.dtype)
+        if not overwrite and values.nbytes <= memory.SMALL:
             new = np.empty_like(values)
+        elif not overwrite:
+            new = large_array(values.shape, values.dtype, "scaled features")
         if self.name == "list-rank":
             _scaling.dense_list_ranks(values, lists.offsets, new)
         elif self.name == "rank":
@@ -133,11 +135,13 @@ class Scaling(Struct, frozen=True, eq=False):
                     flat = np.where(np.isnan(column), np.nan, 0.0)
                     ranks = np.interp(column, knots[part], levels[part], left=0.0, right=1.0)
                     new[rows, j] = flat if np.isnan(knots[part][0]) else ranks
+                release(new[rows])
         elif self.name in _ARRAYS:
             divisor = self.values["divisor"][columns]
             shift = self.values["shift"] if self.shifts else divisor  # not read without shifts
             for rows in row_blocks(values):
                 _scaling.dense_apply(values[rows], self.shifts, shift, divisor, new[rows])
+                release(new[rows])
         else:
             how = self.name == "list-zscore", self.shifts, tolerance_of(values.dtype)
             work, kept = np.empty((6, len(columns))), ~self._scaled()[columns]
@@ -148,6 +152,7 @@ class Scaling(Struct, frozen=True, eq=False):
                 at = _scaling.dense_lists(values[rows], offsets, *how, work, new[rows])
                 _check_size(lists, int(columns[at]) if at >= 0 else -1, self.name)
                 new[rows, kept] = unscaled
+                release(new[rows])
         return new
 
     def _scaled(self) -> Mask:

@@ -7,6 +7,7 @@ import dataclasses
 import importlib.util
 import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,14 @@ from rerank.core.errors import ConfigError, DataNote, FitError, FormatError, Rer
 from rerank.core.settings import describe
 from rerank.core.workers import parallel
 from rerank.core.workers.pool import packed, run_task, unpacked
+from rerank.data import npy
 from rerank.data.first_best import first_largest, leads_of
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
+from rerank.data.shards import large
+from rerank.data.shards.read import read_shards
+from rerank.data.shards.write import write_shards
 from rerank.learners.base import LEARNERS
 from rerank.learners.meta_learner import MetaLearner
 from rerank.metrics.base import parse
@@ -33,6 +38,8 @@ from rerank.models.describe import model_lines, model_record
 from rerank.models.describe_training import seed_lines, training_lines
 from rerank.models.training import Training
 from rerank.training.data import SideInputs
+from rerank.training.select import select
+from rerank.training.train import pipeline_from
 
 
 def installed(extra: str) -> bool:
@@ -641,3 +648,51 @@ def test_scores_follow_the_callers_rows(name):
     np.testing.assert_array_equal(
         model.score(scattered.subset(part)), model.score(scattered)[np.isin(codes, part)]
     )
+
+
+_SHARDS = ((1, True), (700, True), (10**9, False))  # bytes: a list, some lists, all; whether lists are owned
+
+
+@pytest.fixture
+def scarce(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No memory for arrays; returns what was put into files."""
+    made: list[str] = []
+    whole = large.large_array
+
+    def noting(shape: tuple[int, ...], dtype: np.dtype, what: str) -> np.ndarray:
+        made.append(what)
+        return whole(shape, dtype, what)
+
+    monkeypatch.setattr(large, "SMALL", 0)
+    monkeypatch.setattr(large, "available", lambda: 1)
+    monkeypatch.setattr(npy, "BLOCK", 256)
+    for module in ("stack", "large"):
+        monkeypatch.setattr(f"rerank.data.shards.{module}.large_array", noting)
+    for module in ("scaling", "npy"):
+        monkeypatch.setattr(f"rerank.data.{module}.large_array", noting)
+    monkeypatch.setattr("rerank.data.scaling.memory.SMALL", 0)
+    return made
+
+
+def trained(name: str, lists: CandidateLists, path: Path, scaling: str, owned: bool) -> bytes:
+    learner = make_learner(name, settings_of(name))
+    side = SideInputs(lists if learner.needs_unlabelled else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        pipeline = pipeline_from(learner, metric=metric_of(name), scaling=scaling)
+        select(pipeline, lists, None, side, owned=owned).model.save(str(path))
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("layout", ["float32", "sparse", "mixed"])
+def test_shards_give_the_model_of_memory(name: str, layout: str, tmp_path: Path, scarce: list[str]) -> None:
+    lists = some_lists(layout=layout)
+    scaling = "zscore" if layout == "float32" else "auto"
+    with pytest.MonkeyPatch.context() as plenty:
+        plenty.setattr(large, "available", lambda: 10**12)
+        expected = trained(name, lists, tmp_path / "model", scaling, owned=False)
+    for size, owned in _SHARDS:
+        write_shards([lists], tmp_path / "shards", size)
+        back = read_shards(tmp_path / "shards")
+        assert trained(name, back, tmp_path / "new", scaling, owned=owned) == expected
+    assert scarce

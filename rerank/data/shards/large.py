@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import mmap
 import os
 import shutil
 import tempfile
@@ -14,13 +15,26 @@ import numpy as np
 from rerank.core.errors import RerankError
 from rerank.core.memory import SMALL, available, size
 from rerank.core.types import AnyArray
-from rerank.data.npy import Pages, reserve
 
-_SHARE = 4  # an array that takes more than this part of the memory goes to a file
+_SHARE = 2  # an array that takes more than half of the memory goes to a file
+
+
+class Pages(mmap.mmap):
+    """A whole file, mapped to be read and written: what was written stays when its pages are given back."""
+
+
+def reserve(descriptor: int, n_bytes: int) -> None:
+    """Give a file its size, and space on the disk if the system can: a mapped file without it is fatal."""
+    try:
+        os.posix_fallocate(descriptor, 0, n_bytes)
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            raise
+        os.ftruncate(descriptor, n_bytes)
 
 
 def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyArray:
-    """Return an array of zeros, in memory or, if it needs more than a quarter of it, in a temporary file.
+    """Return an array of zeros, in memory, or in a temporary file if it needs more than half of what is left.
 
     The file has no name: it is gone with the array, however the process ends. Its place is TMPDIR.
 

@@ -33,8 +33,8 @@ def read_stored(path: StrPath) -> CandidateLists:
 def read_shards(path: StrPath) -> CandidateLists:
     """Return all lists of a sharded store as one set.
 
-    Features are in memory if they need at most a quarter of it, else in a temporary file without a name that
-    is mapped; the other columns are in memory. Of a single shard nothing is copied.
+    Features are in memory if they need at most half of what is left, else in a temporary file without a name
+    that is mapped; the other columns are in memory. Of a single shard nothing is copied.
 
     Raises
     ------

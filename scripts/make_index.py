@@ -70,8 +70,9 @@ def index() -> str:
     }
     lines = [HEAD + "{"]
     for kind, entries in found.items():
-        lines += [f'    "{kind}": {{', *(f"        {name!r}: {entry!r}," for name, entry in entries.items())]
-        lines[-1] += " },"
+        own = [f"        {name!r}: {entry!r}," for name, entry in entries.items()]
+        own[0] = f'    "{kind}": {{ {own[0].lstrip()}'
+        lines += [*own[:-1], own[-1] + " },"]
     # Not classes of a registry, but names to choose from.
     named = {"scaling": (("auto", *SCALINGS), "rerank.data.scaling")}
     named["preset of metrics"] = tuple(SETS), "rerank.metrics.judging"

@@ -53,6 +53,7 @@ NEW_ROOMS = (
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
     "extensions/speech/",
+    "extensions/proteins/atoms/",
     "extensions/transductive/regularisation/",
     "extensions/transductive/tied_ratio.py",
     "extensions/transductive/distances.py",

@@ -9,8 +9,7 @@ Kind of registry -> name -> module, other names, facts (see ``rerank.core.regist
 from __future__ import annotations
 
 INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
-    "format": {
-        'asr-json': ('rerank.extensions.speech.beams', ('ctc', 'whisper'), ((), 'jsonl', (b'"beams"', b'"alternatives"', b'"sequences_scores"', b'"segments"'), None, (), "a folder of Whisper's JSON")),
+    "format": { 'asr-json': ('rerank.extensions.speech.beams', ('ctc', 'whisper'), ((), 'jsonl', (b'"beams"', b'"alternatives"', b'"sequences_scores"', b'"segments"'), None, (), "a folder of Whisper's JSON")),
         'bllip': ('rerank.extensions.parsing.bllip', (), (('.bllip',), None, (b'S=',), None, (), '')),
         'espnet': ('rerank.extensions.speech.espnet', (), ((), 'json-run', (b'"utts"',), None, (), "a folder of ESPnet's N-best lists (1best_recog, ...)")),
         'fairseq': ('rerank.formats.fairseq', (), ((), None, (b'H-',), None, (), '')),
@@ -36,12 +35,10 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'svmtk-pairs': ('rerank.extensions.parsing.svmtk', (), (('.svmtk-pairs',), None, (), None, (), '')),
         'table': ('rerank.formats.table', ('csv', 'tsv'), (('.csv', '.tsv'), None, (), None, (), '')),
         'trec': ('rerank.formats.trec', ('run',), (('.run', '.trec'), None, (b'Q0', b'q0'), None, (), '')), },
-    "weights format": {
-        'bllip': ('rerank.extensions.parsing.bllip', (), ()),
+    "weights format": { 'bllip': ('rerank.extensions.parsing.bllip', (), ()),
         'moses-ini': ('rerank.formats.moses', (), ()),
         'tsv': ('rerank.formats.weights', (), ()), },
-    "learner": {
-        'bayesfuse': ('rerank.extensions.fusion.probability', (), ()),
+    "learner": { 'bayesfuse': ('rerank.extensions.fusion.probability', (), ()),
         'best-feature': ('rerank.learners.baselines', (), ()),
         'boosting': ('rerank.learners.boosting', (), ()),
         'bordafuse': ('rerank.extensions.fusion.learners', ('borda',), ()),
@@ -108,8 +105,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'wmnz': ('rerank.extensions.fusion.weights', ('weighted_mnz',), ()),
         'wrrf': ('rerank.extensions.fusion.weights', ('w_rrf', 'weighted_rrf'), ()),
         'wsum': ('rerank.extensions.fusion.weights', ('weighted_sum',), ()), },
-    "metric": {
-        'AP': ('rerank.metrics.ranking', ('MAP', 'average-precision', 'map_cut'), ()),
+    "metric": { 'AP': ('rerank.metrics.ranking', ('MAP', 'average-precision', 'map_cut'), ()),
         'BLEU': ('rerank.metrics.bleu', (), ()),
         'BLEU.length': ('rerank.metrics.detail', (), ()),
         'BLEU.precision': ('rerank.metrics.detail', (), ()),
@@ -161,6 +157,8 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'difference': ('rerank.metrics.classification', ('absolute-difference',), ()),
         'error-set': ('rerank.metrics.classification', ('error-set-size',), ()),
         'infAP': ('rerank.metrics.ranking', ('inferred-AP',), ()),
+        'lDDT': ('rerank.extensions.proteins.atoms.lddt', ('LDDT', 'lDDT-all'), ()),
+        'lDDT-CA': ('rerank.extensions.proteins.atoms.lddt', ('bb-lDDT', 'lDDT_CA'), ()),
         'label': ('rerank.metrics.labels', ('mean-label',), ()),
         'loss': ('rerank.metrics.labels', ('label-loss', 'regret'), ()),
         'maj': ('rerank.metrics.voting', ('cons', 'majority', 'self-consistency'), ()),
@@ -173,11 +171,9 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'wmaj': ('rerank.metrics.voting', ('weighted-majority',), ()),
         'z': ('rerank.metrics.labels', ('z-score',), ()),
         'zero-one': ('rerank.metrics.classification', ('zero-one-loss',), ()), },
-    "step of normalisation": {
-        'steps': ('rerank.extensions.speech.normalise', ('cjk', 'lower', 'nfc', 'nfd', 'nfkc', 'nfkd', 'no-spaces', 'punct', 'punct-space', 'spaces'), ()),
+    "step of normalisation": { 'steps': ('rerank.extensions.speech.normalise', ('cjk', 'lower', 'nfc', 'nfd', 'nfkc', 'nfkd', 'no-spaces', 'punct', 'punct-space', 'spaces'), ()),
         'whisper': ('rerank.extensions.speech.normalise', ('numbers-en', 'whisper-en'), ()), },
-    "model": {
-        'classes': ('rerank.models.classes', (), ()),
+    "model": { 'classes': ('rerank.models.classes', (), ()),
         'combmnz': ('rerank.models.fusion', (), ()),
         'combsum': ('rerank.models.fusion', (), ()),
         'dual': ('rerank.models.dual', (), ()),
@@ -201,18 +197,14 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'trees': ('rerank.models.trees', (), ()),
         'voted': ('rerank.models.linear', (), ()),
         'voted-preference': ('rerank.models.voted_preference', (), ()), },
-    "model format": {
-        'svmtk': ('rerank.extensions.parsing.svmtk.exchange', (), ()),
+    "model format": { 'svmtk': ('rerank.extensions.parsing.svmtk.exchange', (), ()),
         'svmtk-pairs': ('rerank.extensions.parsing.svmtk.exchange', (), ()), },
-    "calibration": {
-        'choice': ('rerank.extensions.selection.calibrate', (), ()), },
-    "kernel": {
-        'angles': ('rerank.similarity.axes', (), ()),
+    "calibration": { 'choice': ('rerank.extensions.selection.calibrate', (), ()), },
+    "kernel": { 'angles': ('rerank.similarity.axes', (), ()),
         'angles-subspace': ('rerank.similarity.axes', (), ()),
         'bhattacharyya': ('rerank.similarity.gaussian', (), ()),
         'list': ('rerank.similarity.axes', (), ()), },
-    "kernel of items": {
-        'bow': ('rerank.extensions.parsing.tree_kernels', (), ()),
+    "kernel of items": { 'bow': ('rerank.extensions.parsing.tree_kernels', (), ()),
         'gaussian': ('rerank.similarity.vectors', (), ()),
         'linear': ('rerank.similarity.vectors', (), ()),
         'polynomial': ('rerank.similarity.vectors', (), ()),
@@ -220,8 +212,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'sst': ('rerank.extensions.parsing.tree_kernels', (), ()),
         'sst-leaves': ('rerank.extensions.parsing.tree_kernels', (), ()),
         'st': ('rerank.extensions.parsing.tree_kernels', (), ()), },
-    "step": {
-        'base_scale': ('rerank.training.steps.base_scale', (), ()),
+    "step": { 'base_scale': ('rerank.training.steps.base_scale', (), ()),
         'keep_margin': ('rerank.training.steps.keep_margin', (), ()),
         'missing': ('rerank.training.steps.features', (), ()),
         'quantise': ('rerank.training.steps.labels', (), ()),

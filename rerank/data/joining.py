@@ -110,7 +110,7 @@ def _column(values: Sequence[Any]) -> Any:
             raise DataError("counts of the same metric have different widths")
         return np.concatenate(values)
     if isinstance(first, Traces):
-        return Traces.joined(values)
+        return type(first).joined(values)
     offsets = offsets_of(np.concatenate([np.diff(value.offsets) for value in values]))
     if isinstance(first, StringColumn):
         return StringColumn(np.concatenate([value.data for value in values]), offsets)

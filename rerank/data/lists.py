@@ -548,7 +548,7 @@ class CandidateLists:
             self,
             traces=self.traces if traces is None else traces,
             natives=self.natives if natives is None else natives,
-            counts={name: values for name, values in self.counts.items() if name != SUPERPOSITIONS},
+            counts={k: v for k, v in self.counts.items() if not k.startswith(SUPERPOSITIONS)},
         )
 
     def regrouped(self, ids: Sequence[str | bytes]) -> CandidateLists:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rerank.data.columns.traces import key_of
-from rerank.extensions.proteins.pdb import LETTERS
+from rerank.extensions.proteins.atoms.amino_acids import LETTERS
 
 _FIELD = re.compile(r" *[-+]?(\d+\.\d*|\.\d+)")
 

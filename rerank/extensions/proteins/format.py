@@ -10,9 +10,9 @@ from rerank.core.errors import DataError
 from rerank.core.files.read import shown
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
+from rerank.extensions.proteins.atoms.file_traces import FileTraces
 from rerank.extensions.proteins.sources import (
     SIGNS,
     STRUCTURES,
@@ -66,7 +66,7 @@ class Structures(Format):
             as_features(np.empty((len(found), 0))),
             list_ids=StringColumn.from_strings(list(lists)),
             item_ids=StringColumn.from_strings([one.item_id for one in found]),
-            traces=Traces.joined([one.trace for one in found]),
+            traces=FileTraces.joined([one.trace for one in found]),
             source=shown(path),
         )
 

@@ -17,7 +17,6 @@ from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.text import some
 from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import (
     CHAIN_LENGTH,
     Keys,
@@ -30,6 +29,7 @@ from rerank.data.columns.traces import (
     residue_name,
     without_chain,
 )
+from rerank.extensions.proteins.atoms.file_traces import arranged
 from rerank.extensions.proteins.native import _sequences
 
 EXPECTED = "ranges such as 12-90, A:12-90,A:110-150 or A (a whole chain)"
@@ -297,8 +297,7 @@ def given_keys(models: Traces, natives: Traces, found: Partners, judged: Mask) -
     if np.any((keys[1:] < keys[:-1]) & (item[1:] == item[:-1])):  # chains come in another order
         order = np.lexsort((keys, item))
         rows, keys = rows[order], keys[order]
-    offsets = offsets_of(np.bincount(item, minlength=len(models)))
-    return Traces(offsets, keys, models.xyz[rows], models.residues[rows])
+    return arranged(models, item, keys, rows)
 
 
 def chains_of(traces: Traces, i: int) -> list[Chain]:

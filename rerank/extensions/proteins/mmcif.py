@@ -13,8 +13,8 @@ import numpy as np
 from rerank.core.errors import DataError, FormatError, RerankError
 from rerank.core.text import count
 from rerank.data.columns.traces import Traces, key_of
+from rerank.extensions.proteins.atoms.amino_acids import LETTERS
 from rerank.extensions.proteins.pdb import (
-    LETTERS,
     UNKNOWN,
     Atoms,
     alpha_carbon,
@@ -42,6 +42,15 @@ def read_mmcif(data: bytes, path: str, left_out: Counter[str] | None = None) -> 
     (``auth_asym_id``, ``auth_seq_id``) if the file has them; ``left_out`` is as in ``read_pdb``. Raises
     FormatError at the first fault, RerankError if gemmi is not installed.
     """
+    left_out = Counter() if left_out is None else left_out
+    return _models_of(atom_table(data, path), path, left_out)
+
+
+def atom_table(data: bytes, path: str) -> AtomTable:
+    """Return the atoms of an mmCIF file.
+
+    Raises FormatError if it is none, RerankError if gemmi is not installed.
+    """
     try:
         import gemmi
     except ImportError:
@@ -63,11 +72,10 @@ def read_mmcif(data: bytes, path: str, left_out: Counter[str] | None = None) -> 
     if len(blocks) != 1:
         found = f"{count(len(blocks), 'block')} with atoms"
         raise FormatError(path, None, found, f"one: {MMCIF}")
-    left_out = Counter() if left_out is None else left_out
-    return _models_of(_Table(blocks[0], path, gemmi.cif.as_string), path, left_out)
+    return AtomTable(blocks[0], path, gemmi.cif.as_string)
 
 
-class _Table:
+class AtomTable:
     """The columns of the atoms of a file."""
 
     def __init__(self, block: Any, path: str, as_string: Callable[[str], str]) -> None:
@@ -103,7 +111,7 @@ class _Table:
         return value
 
 
-def _models_of(table: _Table, path: str, left_out: Counter[str]) -> list[tuple[str, Traces]]:
+def _models_of(table: AtomTable, path: str, left_out: Counter[str]) -> list[tuple[str, Traces]]:
     rows = _alpha_carbons(table, left_out)
     if not rows:
         found = f"{count(table.n, 'atom')}, none of them an alpha carbon"
@@ -129,7 +137,7 @@ def _models_of(table: _Table, path: str, left_out: Counter[str]) -> list[tuple[s
     ]
 
 
-def _alpha_carbons(table: _Table, left_out: Counter[str]) -> list[int]:
+def _alpha_carbons(table: AtomTable, left_out: Counter[str]) -> list[int]:
     """The rows of alpha carbons; calcium and atoms of other molecules are none."""
     names = table.column("label_atom_id", "auth_atom_id")
     rows = [row for row, name in enumerate(names) if name in ("CA", "'CA'", '"CA"')]
@@ -149,7 +157,7 @@ def _alpha_carbons(table: _Table, left_out: Counter[str]) -> list[int]:
     return kept
 
 
-def _parents(table: _Table) -> dict[str, str]:
+def _parents(table: AtomTable) -> dict[str, str]:
     """The parents of modified residues that the file names."""
     names = table.block.find_values(_MODIFIED + "label_comp_id")
     parents = table.block.find_values(_MODIFIED + "parent_comp_id")
@@ -160,7 +168,7 @@ def _parents(table: _Table) -> dict[str, str]:
     }
 
 
-def _atoms(table: _Table, rows: list[int]) -> Atoms:
+def _atoms(table: AtomTable, rows: list[int]) -> Atoms:
     """The columns of alpha carbons at these rows."""
     n = len(rows)
     xyz = np.empty((n, 3))
@@ -174,8 +182,8 @@ def _atoms(table: _Table, rows: list[int]) -> Atoms:
     for i, text in enumerate(table.texts(table.column("occupancy", needed=False), rows)):
         if text:
             occupancies[i] = table.number(rows[i], "occupancy", text)
-    altlocs = _letters_of(table, "label_alt_id", rows)
-    insertions = _letters_of(table, "pdbx_PDB_ins_code", rows)
+    altlocs = single_letters(table, "label_alt_id", rows)
+    insertions = single_letters(table, "pdbx_PDB_ins_code", rows)
     chains = table.texts(table.column("auth_asym_id", "label_asym_id"), rows)
     numbers = table.texts(table.column("auth_seq_id", "label_seq_id"), rows)
     keys = np.empty(n, dtype=np.uint64)
@@ -200,7 +208,7 @@ def _atoms(table: _Table, rows: list[int]) -> Atoms:
     )
 
 
-def _letters_of(table: _Table, name: str, rows: list[int]) -> list[str]:
+def single_letters(table: AtomTable, name: str, rows: list[int]) -> list[str]:
     """Values of a column of single letters."""
     letters = table.texts(table.column(name, needed=False), rows)
     for row, letter in zip(rows, letters, strict=True):

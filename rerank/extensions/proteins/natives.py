@@ -17,6 +17,7 @@ from rerank.core.types import Mask
 from rerank.data.columns.traces import Traces, chain_codes, chain_name, residue_name, without_chain
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
+from rerank.extensions.proteins.atoms.file_traces import FileTraces
 from rerank.extensions.proteins.matching import (
     METHODS,
     Method,
@@ -398,7 +399,7 @@ def _natives(lists: CandidateLists, path: str) -> Traces:
     if strangers:
         note(f"{path}: {count(len(strangers), 'native')} of no list ({some(strangers)})")
     note_left_out(path, left_out)
-    return Traces.joined([_EMPTY if one is None else one for one in natives])
+    return FileTraces.joined([_EMPTY if one is None else one for one in natives])
 
 
 def _files(path: str) -> Iterator[tuple[str, str, bytes | None]]:

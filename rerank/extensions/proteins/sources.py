@@ -34,6 +34,7 @@ from rerank.core.memory import require
 from rerank.core.text import count, some
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
+from rerank.extensions.proteins.atoms.file_traces import FileTraces, from_file
 from rerank.extensions.proteins.pdb import read_pdb
 from rerank.formats.common import note, quoted
 
@@ -212,8 +213,10 @@ def read_file(
     if is_mmcif(bytes(data[:4096]), path):
         from rerank.extensions.proteins.mmcif import read_mmcif
 
-        return read_mmcif(bytes(data), shown(path), left_out)
-    return read_pdb(data, shown(path), left_out)
+        found = read_mmcif(bytes(data), shown(path), left_out)
+    else:
+        found = read_pdb(data, shown(path), left_out)
+    return [(name, from_file(trace, path, k)) for k, (name, trace) in enumerate(found)]
 
 
 def note_left_out(place: str, left_out: Counter[str]) -> None:
@@ -469,4 +472,4 @@ def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False)
     if unused:
         note(f"{shown(path)}: {count(unused, 'structure')} of {len(found)} without an item in {lists.source}")
     empty = Traces(np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty((0, 3)), np.empty(0, np.uint8))
-    return lists.with_structures(traces=Traces.joined([*(one.trace for one in found), empty]).take(which))
+    return lists.with_structures(traces=FileTraces.joined([*(one.trace for one in found), empty]).take(which))

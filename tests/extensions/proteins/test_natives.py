@@ -13,9 +13,9 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, Re
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of, residue_name
 from rerank.data.lists import CandidateLists
+from rerank.extensions.proteins.atoms.amino_acids import LETTERS
 from rerank.extensions.proteins.matching import partners
 from rerank.extensions.proteins.natives import attach_natives
-from rerank.extensions.proteins.pdb import LETTERS
 from rerank.extensions.proteins.sources import files_of, read_file
 
 SEQUENCE = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSG"

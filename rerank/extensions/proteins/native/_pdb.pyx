@@ -358,6 +358,72 @@ def read_atoms(
     )
 
 
+cdef inline unsigned int atom_name(Bytes p) noexcept nogil:
+    """The name in columns 13-16 without blanks, packed; 0 for hydrogen and deuterium."""
+    cdef unsigned int name = 0
+    cdef bint first = True
+    cdef int i
+    for i in range(12, 16):
+        if p[i] == c' ':
+            continue
+        if first and not c'0' <= p[i] <= c'9':
+            if p[i] == c'H' or p[i] == c'D':
+                return 0
+            first = False
+        name = name << 8 | p[i]
+    return name
+
+
+def read_heavy(const unsigned char[::1] text, long long wanted, atoms):
+    """Read all atoms but hydrogens of one model, in the order of the file; ``read_atoms`` found no fault.
+
+    IN text (n_bytes), whole lines; wanted: the number of the model from 0, or -1 without MODEL records. OUT
+    atoms, a row for each atom: keys, xyz (n, 3), names (of atoms, packed), residues (their names, packed),
+    altlocs, occupancies, places (where the line starts in ``text``).
+
+    Returns (fault, place of its line, column, rows).
+    """
+    cdef unsigned long long[::1] keys
+    cdef double[:, ::1] xyz
+    cdef double[::1] occupancies
+    cdef unsigned char[::1] altlocs
+    cdef unsigned int[::1] names, residues
+    cdef long long[::1] places
+    cdef Reader at
+    cdef Bytes start = &text[0]
+    cdef Bytes p = start
+    cdef Bytes stop = p + text.shape[0]
+    cdef Bytes line_end, end
+    cdef unsigned int name
+    cdef long long model = -1, row = 0
+    keys, xyz, names, residues, altlocs, occupancies, places = atoms
+    at.fault = NONE
+    at.column = 0
+    at.line = start
+    with nogil:
+        while p < stop:
+            line_end = <Bytes>memchr(p, c'\n', <size_t>(stop - p))
+            if starts(p, b"MODEL", 5) and p[5] <= c' ':
+                model += 1
+            elif model == wanted and (is_atom(p) or starts(p, b"HETATM", 6)):
+                name = atom_name(p)
+                if name:
+                    end = trimmed(p, line_end)
+                    if not plain(&at, p, end) or not coordinates(&at, p, &xyz[row, 0]):
+                        break
+                    if not residue_key(&at, p, &keys[row]):
+                        break
+                    if not occupancy_of(&at, p, end, &occupancies[row]):
+                        break
+                    names[row] = name
+                    residues[row] = residue_name(p)
+                    altlocs[row] = p[16]
+                    places[row] = p - start
+                    row += 1
+            p = line_end + 1
+    return at.fault, at.line - start, at.column, row
+
+
 cdef bint other_record(Reader* at, Bytes p, Bytes end, Bytes start, long long[:, ::1] models) noexcept nogil:
     """Take note of MODEL, ENDMDL and MODRES; refuse lines that seem to be atoms, and binary ones."""
     cdef Py_ssize_t n = end - p, i

@@ -1,0 +1,1 @@
+"""All heavy atoms of models and natives, and the metrics that need them."""

@@ -19,7 +19,8 @@ from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.extensions.proteins.atoms.counted import CountedMetric, counts_called, has_atoms, structures_in
 from rerank.extensions.proteins.atoms.file_traces import FileTraces
-from rerank.extensions.proteins.atoms.structures import ALPHA, Structure, atom_code, structure_of
+from rerank.extensions.proteins.atoms.rows import ALPHA, atom_code
+from rerank.extensions.proteins.atoms.structures import Structure, structure_of
 from rerank.extensions.proteins.native import _lddt
 from rerank.metrics.base import register
 

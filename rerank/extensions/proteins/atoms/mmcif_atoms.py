@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.data.columns.traces import key_of
-from rerank.extensions.proteins.atoms.structures import Rows, atom_code
+from rerank.extensions.proteins.atoms.rows import Rows, atom_code
 from rerank.extensions.proteins.mmcif import AtomTable, atom_table, single_letters
 from rerank.formats.common import quoted
 

@@ -13,13 +13,12 @@ from rerank.core.files.read import STDIN, inflated_bytes, read_bytes
 from rerank.core.types import Bytes, Floats, Index, Mask, NDArray
 from rerank.data.columns.traces import Keys, Traces, residue_name
 from rerank.extensions.proteins.atoms.file_traces import FileTraces
+from rerank.extensions.proteins.atoms.rows import ALPHA, Rows, atom_name
 from rerank.extensions.proteins.native import _pdb
 from rerank.extensions.proteins.pdb import fault_words
 from rerank.extensions.proteins.sources import files_of, is_mmcif, read_file
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of
-
-ALPHA = int.from_bytes(b"CA", "big")
 
 
 class Structure(NamedTuple):
@@ -30,7 +29,7 @@ class Structure(NamedTuple):
     keys : uint64 (n), residues as their file names them; they rise.
     letters : uint8 (n), amino acids.
     starts : int64 (n + 1), atoms of residue i are ``starts[i]:starts[i + 1]``.
-    names : uint32 (n_atoms), names of atoms, up to four characters, packed (see ``atom_code``).
+    names : uint32 (n_atoms), names of atoms, up to four characters, packed (see ``rows.atom_code``).
     xyz : float64 (n_atoms, 3), positions in Å.
     """
 
@@ -51,28 +50,6 @@ class Structure(NamedTuple):
         starts = np.r_[0, np.cumsum(sizes)]
         atoms = np.repeat(self.starts[which] - starts[:-1], sizes) + np.arange(starts[-1])
         return Structure(self.keys[which], self.letters[which], starts, self.names[atoms], self.xyz[atoms])
-
-
-class Rows(NamedTuple):
-    """Heavy atoms in the order of a file: an entry of each column per atom."""
-
-    keys: Keys
-    xyz: Floats
-    names: NDArray[np.uint32]
-    residues: NDArray[np.uint32]
-    altlocs: Bytes
-    occupancies: Floats
-    places: Index
-
-
-def atom_code(name: str) -> int:
-    """Return the name of an atom as structures pack it."""
-    return int.from_bytes(name.encode("ascii"), "big")
-
-
-def atom_name(code: int) -> str:
-    """Return the name that ``atom_code`` packed."""
-    return int(code).to_bytes(4, "big").lstrip(b"\0").decode("ascii", "replace")
 
 
 def structure_of(traces: Traces, i: int) -> Structure:

@@ -13,7 +13,8 @@ from rerank.core.errors import DataError, FormatError
 from rerank.data.columns.traces import key_of
 from rerank.data.joining import joined
 from rerank.extensions.proteins.atoms.file_traces import FileTraces
-from rerank.extensions.proteins.atoms.structures import atom_name, structure_of
+from rerank.extensions.proteins.atoms.rows import atom_name
+from rerank.extensions.proteins.atoms.structures import structure_of
 
 
 def found(traces, i=0):

@@ -198,7 +198,7 @@ def _check_choice(pipeline: Pipeline) -> None:
     learner, grid, on = pipeline.learner, pipeline.options.grid, pipeline.options.select.by
     if on == "none":
         if grid:
-            raise ConfigError("grid: cells are compared with select=dev or select=cv (--select)")
+            raise ConfigError("grid: compared on dev lists or on folds: add --select dev or --select cv")
         return
     if not grid and not (on == "cv" and chooses_rounds(learner)):
         raise ConfigError(f"select={on}: nothing to select: give a grid (--grid KEY=V1,V2)")

@@ -185,7 +185,7 @@ def test_runs_over_seeds_share_the_choice():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"select": "none"}, "grid: cells are compared with select=dev or select=cv"),
+        ({"select": "none"}, "grid: compared on dev lists or on folds: add"),
         ({"choose": "folds"}, "unknown setting 'choose'; it is now 'select'"),
         ({"select": "all"}, "select.by: found 'all', expected 'none', 'dev' or 'cv'"),
         ({"select": "dev", "grid": {}}, "select=dev: nothing to select: give a grid"),

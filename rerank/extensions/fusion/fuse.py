@@ -267,13 +267,13 @@ def _fill(scores: Floats, lists: CandidateLists, numbers: Index, model: Any) -> 
 
 
 def _judged(lists: CandidateLists, method: str, scores: Floats, metrics: Sequence[str]) -> Judged:
-    """The metrics of every run and of the fusion; what a run did not return has no rank in it."""
+    """The metrics of every run and of the fusion, tested against the first run; a run ranks what it returned."""
     names = lists.names()
     systems = {name: lists.input_order(Runs(lists).values[:, j]) for j, name in enumerate(names)}
     own = f"{method} (fused)" if method in names else method
     systems[own] = lists.input_order(scores)
     with _lacking_allowed():
-        found: Judged = evaluate(lists, systems, metrics or None, missing="nan")
+        found: Judged = evaluate(lists, systems, metrics or None, baseline=names[0], missing="nan")
     return found
 
 

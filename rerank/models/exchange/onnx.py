@@ -143,14 +143,14 @@ class _Graph:
             "divisor": [1.0 if t.present is not None else t.divisor for t in terms],
             "weight": [t.weight for t in terms],
             "missing": [t.missing for t in terms],
-            "present": [t.present or 0.0 for t in terms],
         }
         rows = {name: self.constant(np.array([values])) for name, values in columns.items()}
         value = self.add("Div", [self.add("Sub", [x, rows["shift"]]), rows["divisor"]])
         value = self.add("Mul", [value, rows["weight"]])
         if any(t.present is not None for t in terms):
             fixed = self.constant(np.array([[t.present is not None for t in terms]]))
-            value = self.add("Where", [fixed, rows["present"], value])
+            present = self.constant(np.array([[t.present or 0.0 for t in terms]]))
+            value = self.add("Where", [fixed, present, value])
         total = self._sum(self.add("Where", [self.add("IsNaN", [x]), rows["missing"], value]))
         if scorer.counted:
             gone = self.add("Cast", [self.add("IsNaN", ["X"])], to=self.onnx.TensorProto.DOUBLE)

@@ -13,8 +13,8 @@ class Detailed(Settings):
 
     detail: bool = setting(
         False,
-        "also the parts of metrics: precisions, brevity penalty and lengths of BLEU, substitutions, "
-        "insertions and deletions of WER and CER, with shifts of TER",
+        "also the parts of the metrics [BLEU]: precisions, brevity penalty and lengths of BLEU, "
+        "substitutions, insertions and deletions of WER and CER, with shifts of TER",
         group=TESTS,
     )
 

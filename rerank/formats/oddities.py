@@ -13,7 +13,6 @@ from rerank.data.lists import CandidateLists
 from rerank.formats.common import contains, note, quoted
 
 _SAMPLE = 100  # lists whose texts are compared with references
-_LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
 _ODD_ID = re.compile(rb"[\s\x00-\x1f]|\.0|\xef\xbb\xbf")
 
 
@@ -66,16 +65,7 @@ def _note_references(lists: CandidateLists) -> None:
     if empty:
         note(f"{source}: {count(empty, 'list')} of {lists.n_lists} without a reference (empty lines)")
     if lists.texts is not None and lists.trees is None:
-        upper, lower = _letters(lists.texts)
-        if lower and not upper and _letters(references[0])[0]:
-            note(f"{source}: the texts have no capital letters, the references do; compare them in one case")
         _note_shift(lists, lists.texts, references[0])
-
-
-def _letters(column: StringColumn) -> tuple[int, int]:
-    """Return how many letters A to Z and a to z are in the first strings."""
-    counts = np.bincount(column.data[:_LOOKED_AT], minlength=256)
-    return int(counts[65:91].sum()), int(counts[97:123].sum())
 
 
 def _note_shift(lists: CandidateLists, texts: StringColumn, references: StringColumn) -> None:

@@ -33,7 +33,7 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.metrics.judges import ReportJudge
 from rerank.metrics.judging import AS_USUAL, SETS, Judging, expanded, set_called
-from rerank.metrics.signatures import KEYS, settings_in
+from rerank.metrics.signatures import KEYS, known_words, settings_in
 
 T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")
@@ -196,7 +196,8 @@ class Metric(Measure):
         judge.signature = "|".join([*parts, version])
         for word in self.stated:
             if word not in parts and not word.startswith("version:"):
-                raise ConfigError(f"metric {self.name}: {word!r} is not in its signature, {judge.signature}")
+                text = f"{word!r} is not in its signature, {judge.signature}{known_words(word)}"
+                raise ConfigError(f"metric {self.name}: {text}")
         return judge
 
     @abstractmethod

@@ -185,7 +185,7 @@ def _own(kind: type[Metric], metric: Metric) -> dict[str, Any]:
 
 
 def with_parts(metrics: Sequence[str]) -> list[str]:
-    """Return the names of metrics, each followed by those of its parts.
+    """Return the names of metrics, by default of BLEU, each followed by those of its parts.
 
     BLEU has the four precisions, the penalty and the lengths; WER and CER substitutions, insertions and
     deletions; TER shifts too. Other metrics have none.
@@ -193,7 +193,7 @@ def with_parts(metrics: Sequence[str]) -> list[str]:
     Raises ConfigError if no metric has parts.
     """
     out: list[str] = []
-    names = expanded(metrics)
+    names = expanded(metrics or ["BLEU"])
     for name in names:
         metric = parse(name)
         out.append(name)
@@ -207,6 +207,7 @@ def with_parts(metrics: Sequence[str]) -> list[str]:
         elif metric.family == "TER":
             out += [TerPart(**_own(TerPart, metric), part=part).name for part in _EDITS]
     if len(out) == len(names):
-        found = ", ".join(metrics) if metrics else "no metric"
-        raise ConfigError(f"detail: found {found}, expected one with parts: BLEU, WER, CER or TER")
+        raise ConfigError(
+            f"detail: found {', '.join(metrics)}, expected one with parts: BLEU, WER, CER or TER"
+        )
     return list(dict.fromkeys(out))

@@ -34,7 +34,7 @@ from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last, signed
 from rerank.metrics.judging import AS_USUAL, Judging
-from rerank.metrics.signatures import normalisers
+from rerank.metrics.signatures import normalisers, note_case
 
 # Those of sacrebleu that need no file from elsewhere (the mecab ones: sacrebleu's extras ja and ko).
 Tokenizer = Literal["none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"]
@@ -229,11 +229,10 @@ class TextStatistics(Measure):
         if saved is not None:
             return saved
         if lists.texts is None:
-            raise DataError(
-                f"{lists.source}: {self.name} needs the candidates' texts or saved counts, found neither"
-            )
+            raise DataError(f"{lists.source}: {self.name} needs the candidates' texts or saved counts")
         if not lists.references:
             raise DataError(f"{lists.source}: {self.name} needs references; give them with --refs FILE")
+        note_case(lists, self)
         return self.count(lists.texts, lists.references, lists.offsets)
 
 

@@ -11,10 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from rerank.core.registry import Registry
 from rerank.core.settings import Field
 from rerank.core.settings import setting as declared
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.formats.common import note
 
 # Words that are settings under other names, for the metrics that have these.
 _WORDS: dict[str, dict[str, Any]] = {
@@ -27,6 +31,8 @@ _WORDS: dict[str, dict[str, Any]] = {
     "punct:no": {"no_punct": True},
 }
 KEYS = {word.partition(":")[0] for word in _WORDS}
+_LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
+_LETTERS = 100  # of texts that tell
 _OF_LABELS = "gain:(2^rel-1)/2^"  # before the largest label
 
 
@@ -51,6 +57,13 @@ def settings_in(words: Iterable[str], known: Mapping[str, Field]) -> dict[str, A
             given, faults = known[setting].read(setting, found[setting])
             out |= {} if faults else {setting: given}
     return out
+
+
+def known_words(word: str) -> str:
+    """Return which words of the key of an unknown one are known, for the end of a message."""
+    key = word.partition(":")[0]
+    known = [one for one in _WORDS if one.startswith(f"{key}:")]
+    return f"; known: {', '.join(known)}" if known else ""
 
 
 class Normaliser(ABC):
@@ -88,6 +101,23 @@ def normalisers(norm: str) -> list[Normaliser]:
 def note_forms(lists: CandidateLists) -> None:
     """Warn if texts and references differ mostly in case or punctuation."""
     NORMALISERS.get("lower").note_forms(lists)
+
+
+def note_case(lists: CandidateLists, metric: Any) -> None:
+    """Warn if only the references have capital letters and a metric of texts tells them from small ones."""
+    settings = metric.get_params()
+    if settings.get("lc", True) or settings.get("norm", "none") != "none" or lists.texts is None:
+        return
+    (upper, lower), (of_references, _) = map(_letters, (lists.texts, lists.references[0]))
+    if lower >= _LETTERS and not upper and of_references:
+        what = "the texts have no capital letters, the references do"
+        note(f"{lists.source}: {what}; {metric.family}(lc=1) counts them in one case")
+
+
+def _letters(column: StringColumn) -> tuple[int, int]:
+    """Return how many letters A to Z and a to z are in the first strings."""
+    counts = np.bincount(column.data[:_LOOKED_AT], minlength=256)
+    return int(counts[65:91].sum()), int(counts[97:123].sum())
 
 
 def norm_words(norm: str) -> list[str]:

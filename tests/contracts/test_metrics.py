@@ -415,6 +415,13 @@ def test_a_word_that_is_not_true_is_refused(typed):
         parse(typed).prepare(SETS["mixed"])
 
 
+def test_the_message_on_an_untrue_word_names_the_known_ones():
+    known = r"known: gain:rel, gain:2\^rel-1$"
+    for typed in ("nDCG@3|gain:exp", "nDCG(gain=exp)@3"):
+        with pytest.raises(ConfigError, match=known):
+            parse(typed).prepare(SETS["mixed"])
+
+
 def test_signatures_of_one_metric_agree_in_ties():
     metrics = parse_all(["AP|ties:expected", "AP|rel:1|ties:expected", "RR|ties:input"])
     assert list(metrics) == ["AP", "RR"]

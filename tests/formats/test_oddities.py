@@ -6,8 +6,10 @@ import json
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rerank import evaluate
 from rerank.core.errors import ConfigError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.formats import load
@@ -90,7 +92,6 @@ def nbest(tmp_path: Path, n: int = 8) -> tuple[Path, list[str]]:
         ),
         (lambda refs: [*refs[:-1], ""], "1 list of 8 without a reference (empty lines)"),
         (lambda refs: [f"0 ||| {ref}" for ref in refs], "the references look like an N-best list"),
-        (lambda refs: [ref.title() for ref in refs], "the texts have no capital letters, the references do"),
     ],
 )
 def test_references(tmp_path: Path, change: object, note: str | None) -> None:
@@ -109,3 +110,21 @@ def test_references_given_twice_or_the_lists_themselves(tmp_path: Path) -> None:
     assert notes == ["references 2 are the same as earlier ones"]
     with pytest.raises(ConfigError, match="is the file of the lists, expected their references"):
         load(path, refs=str(path))
+
+
+@pytest.mark.parametrize(
+    ("metric", "noted"),
+    [("BLEU", True), ("BLEU(lc=1)", False), ("chrF", True), ("WER(norm=lower)", False), ("TER", False)],
+)
+def test_metrics_that_tell_capital_letters_apart_note_texts_without_any(
+    tmp_path: Path, metric: str, noted: bool
+) -> None:
+    path, references = nbest(tmp_path)
+    (tmp_path / "refs").write_text("".join(f"{text.title()}\n" for text in references))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        lists = load(path, refs=str(tmp_path / "refs"))
+        evaluate(lists, np.zeros(lists.n_items), metric)
+    notes = [str(one.message) for one in found if "no capital letters, the references do" in str(one.message)]
+    assert len(notes) == noted
+    assert all(f"{metric}(lc=1) counts them in one case" in one for one in notes)

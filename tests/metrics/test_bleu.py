@@ -168,6 +168,7 @@ def test_a_missing_requirement_of_a_tokenizer_is_a_clear_one_line_error(monkeypa
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:.*no capital letters")  # europarl's texts
 @pytest.mark.parametrize(
     ("name", "total", "first", "lower", "oracle"),
     [

@@ -153,6 +153,7 @@ def test_nothing_of_sacrebleu_is_needed(monkeypatch):
     assert parse("chrF").prepare(saved).item_values() == pytest.approx([100 * (5 / 8) / (9 / 4)])
 
 
+@pytest.mark.filterwarnings("ignore:.*no capital letters")  # europarl's texts
 def test_real_lists_equal_sacrebleu(shared_data):
     metrics = pytest.importorskip("sacrebleu.metrics", reason="the peer of chrF")
     lists = moses_lists(shared_data / "moses-europarl", "dev")[0].subset(np.arange(12))

@@ -267,7 +267,10 @@ def _fill(scores: Floats, lists: CandidateLists, numbers: Index, model: Any) -> 
 
 
 def _judged(lists: CandidateLists, method: str, scores: Floats, metrics: Sequence[str]) -> Judged:
-    """The metrics of every run and of the fusion, tested against the first run; a run ranks what it returned."""
+    """The metrics of every run and of the fusion, tested against the first run.
+
+    What a run did not return has no rank in it.
+    """
     names = lists.names()
     systems = {name: lists.input_order(Runs(lists).values[:, j]) for j, name in enumerate(names)}
     own = f"{method} (fused)" if method in names else method

@@ -28,6 +28,9 @@ SCORE = ("score", "sequence_score", "sequences_score", "total_score")
 REFERENCE = ("reference", "ref", "target", "ground_truth")
 _WHAT = "an utterance: an object with one of " + ", ".join((*HYPOTHESES, *TEXTS, "segments"))
 _HEAD = re.compile(rb'"(beams|alternatives|sequences_scores|segments)"\s*:\s*\[')
+_BY_NAME = re.compile(  # {UTTERANCE: {"nbest": [...
+    rb'\s*\{\s*"(?!mteb_)[^"]*"\s*:\s*\{\s*"(nbest|hypotheses|beams|alternatives|sequences|texts|segments)"\s*:\s*\['
+)
 _CTC = (4, 5)  # the parts of a beam of pyctcdecode, without and with the state of the language model
 
 
@@ -59,13 +62,25 @@ class Beams(Recogniser):
     summary: ClassVar[str] = "JSON beams of Whisper, transformers, pyctcdecode, flashlight; only read"
     refines: ClassVar[str | None] = "jsonl"
     signs: ClassVar[tuple[bytes, ...]] = tuple(
-        f'"{key}"'.encode() for key in ("beams", "alternatives", "sequences_scores", "segments")
+        f'"{key}"'.encode()
+        for key in (
+            "beams",
+            "alternatives",
+            "sequences",
+            "sequences_scores",
+            "segments",
+            "nbest",
+            "hypotheses",
+            "texts",
+        )
     )
     folder: ClassVar[str] = "a folder of Whisper's JSON"
     honours: ClassVar[frozenset[str]] = Recogniser.honours | {"merge"}
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
+        if _BY_NAME.match(head):
+            return True
         return head.lstrip()[:1] in (b"{", b"[") and _HEAD.search(head) is not None
 
     @classmethod

@@ -420,6 +420,9 @@ def _check_ranks(run: Run) -> None:
         raise FormatError(run.source, None, found, expected)
 
 
+_OF_ARRAYS = re.compile(rb'\s*\{\s*"(?!mteb_)[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*\[')  # where scores would be
+
+
 @FORMATS.register("json-run", "mteb", "beir")
 class JSONRun(RunFormat):
     """Reader of scores by query and document in one JSON object.
@@ -437,7 +440,7 @@ class JSONRun(RunFormat):
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        if not head.lstrip().startswith(b"{"):
+        if not head.lstrip().startswith(b"{") or _OF_ARRAYS.match(head):
             return False
         from rerank.formats.jsonl import holds_objects_only  # runs of lines do without JSON
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,3 +189,15 @@ def test_an_error_is_one_line(rerank, files, tmp_path, arguments, text):
     result = rerank("fuse", *given, code=2)
     assert text in result.err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+def test_runs_are_tested_against_the_first_one(rerank, tmp_path):
+    folder = Path(__file__).resolve().parents[3] / "data" / "runs-tiny"
+    found = rerank(
+        *("fuse", folder / "bm25.run", folder / "dense.json", "--qrels", folder / "qrels.tsv"),
+        *("--out", tmp_path / "fused.run", "-m", "AP", "--as", "json"),
+    )
+    systems = {one["name"]: one["metrics"]["AP"] for one in json.loads(found.out)["systems"]}
+    first, *others = systems.values()
+    assert first["p_bootstrap"] is None  # no copy of itself is counted by Holm's correction
+    assert all(0 <= one["p_bootstrap"] <= 1 for one in others)

@@ -167,3 +167,14 @@ def test_nemo_faults(tmp_path: Path, text: str, message: str) -> None:
     put(tmp_path, {"b.tsv": text})
     with pytest.raises(FormatError, match=message):
         load(tmp_path / "b.tsv", "nemo-beams", n_best=1)
+
+
+@pytest.mark.parametrize("key", ["nbest", "hypotheses", "beams", "alternatives"])
+def test_a_document_by_utterance_is_recognised_and_a_run_is_not(tmp_path: Path, key: str) -> None:
+    rows = [{"text": "a b", "score": -1}, {"text": "a c", "score": -2}]
+    put(tmp_path, {"one.json": json.dumps({"u1": {key: rows}, "u2": {key: rows}})})
+    with pytest.warns(DataNote, match="read as asr-json"):
+        lists = load(tmp_path / "one.json")
+    assert [lists.list_id(i) for i in range(2)] == ["u1", "u2"]
+    put(tmp_path, {"run.json": json.dumps({"q": {"nbest": 1.5, "d": 2}})})
+    assert list(load(tmp_path / "run.json").item_ids or ()) == ["nbest", "d"]

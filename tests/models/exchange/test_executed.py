@@ -140,6 +140,8 @@ def test_onnx(kind, tmp_path):
     rerank.export(model, str(tmp_path / "again.onnx"), "onnx")
     assert (tmp_path / "again.onnx").read_bytes() == content
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    graph = pytest.importorskip("onnx").load_from_string(content).graph
+    assert {one.name for one in graph.initializer} <= {name for node in graph.node for name in node.input}
     given = {"X": X} | ({"base": base} if model.base_weight is not None else {})
     found = session.run(None, given)
     close(found[0], scores, model)

@@ -9,9 +9,7 @@ Kind of registry -> name -> module, other names, facts (see ``rerank.core.regist
 from __future__ import annotations
 
 INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
-    "format": { 'asr-json': ('rerank.extensions.speech.beams', ('ctc', 'whisper'), ((), 'jsonl', (b'"beams"', b'"alternatives"', b'"sequences_scores"', b'"segments"'), None, (), "a folder of Whisper's JSON")),
-    "format": {
-        'asr-json': ('rerank.extensions.speech.beams', ('ctc', 'whisper'), ((), 'jsonl', (b'"beams"', b'"alternatives"', b'"sequences"', b'"sequences_scores"', b'"segments"', b'"nbest"', b'"hypotheses"', b'"texts"'), None, (), "a folder of Whisper's JSON")),
+    "format": { 'asr-json': ('rerank.extensions.speech.beams', ('ctc', 'whisper'), ((), 'jsonl', (b'"beams"', b'"alternatives"', b'"sequences"', b'"sequences_scores"', b'"segments"', b'"nbest"', b'"hypotheses"', b'"texts"'), None, (), "a folder of Whisper's JSON")),
         'bllip': ('rerank.extensions.parsing.bllip', (), (('.bllip',), None, (b'S=',), None, (), '')),
         'espnet': ('rerank.extensions.speech.espnet', (), ((), 'json-run', (b'"utts"',), None, (), "a folder of ESPnet's N-best lists (1best_recog, ...)")),
         'fairseq': ('rerank.formats.fairseq', (), ((), None, (b'H-',), None, (), '')),

@@ -91,17 +91,8 @@ def test_every_option_is_under_one_heading_of_help(rerank):
 def test_reading_comes_last_and_what_is_needed_first(rerank):
     text = rerank("train", "--help").out
     flags = [
-        "data",
-        "dev",
-        "out",
-        "learner",
-        "metric",
-        "unlabelled",
-        "keep",
-        "curve",
-        "jobs",
-        "format",
+        "data", "dev", "out", "learner", "metric", "unlabelled", "keep", "curve", "jobs", "format",
         "strict",
-    ]
+    ]  # fmt: skip
     places = [text.index(f"--{flag} ", text.index("Options:")) for flag in flags]
     assert places == sorted(places)

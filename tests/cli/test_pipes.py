@@ -93,17 +93,9 @@ def test_outputs_to_open_descriptors(tmp_path):
     (tmp_path / "x").write_bytes(LETOR)
     (tmp_path / "log").write_text("kept\n")
     convert = [
-        sys.executable,
-        "-m",
-        "rerank",
-        "convert",
-        "x",
-        "--out",
-        "/dev/stdout",
-        "--to",
-        "svmlight",
+        sys.executable, "-m", "rerank", "convert", "x", "--out", "/dev/stdout", "--to", "svmlight",
         "-q",
-    ]
+    ]  # fmt: skip
     with (tmp_path / "log").open("ab") as log:
         subprocess.run(convert, cwd=tmp_path, stdout=log, timeout=60, check=True)
     assert (tmp_path / "log").read_bytes() == b"kept\n" + LETOR

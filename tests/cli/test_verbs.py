@@ -36,18 +36,9 @@ def test_show(rerank, trained, golden):
 
 def test_eval_table_and_json(rerank, trained, golden):
     asked = (
-        "eval",
-        "test.letor",
-        "scores",
-        "--first-best",
-        "input",
-        "-m",
-        "MRR",
-        "-m",
-        "P@1",
-        "-m",
+        "eval", "test.letor", "scores", "--first-best", "input", "-m", "MRR", "-m", "P@1", "-m",
         "nDCG@5",
-    )
+    )  # fmt: skip
     golden("eval.txt", rerank(*asked).out)
     golden("eval.json", rerank(*asked, "--as", "json").out)
 

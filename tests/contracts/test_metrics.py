@@ -109,17 +109,9 @@ def test_a_family_describes_itself_and_is_listed(name):
     assert "lower is better" not in kind.summary, f"{name}: better = -1 says so"
     assert kind.examples, f"{name} has no examples for this suite"
     assert not set(kind.needs) - {
-        "labels",
-        "texts",
-        "references",
-        "trees",
-        "gold",
-        "counts",
-        "classes",
-        "answers",
-        "traces",
+        "labels", "texts", "references", "trees", "gold", "counts", "classes", "answers", "traces",
         "natives",
-    }
+    }  # fmt: skip
     for key, field in kind.settings.items():
         assert field.help, f"{name}: parameter {key} has no help"
     listed = " ".join(" ".join(listings.lines_of(listings.metrics())).split())

@@ -223,17 +223,8 @@ def test_regrouped_lists_keep_every_column(layout):
     assert list(other.references[0]) == [lists.references[0][0]] * 2
     assert list(other.gold.to_strings()) == [lists.gold[0]] * 2
     assert replace(lists, rows=None).regrouped(list("abcabcabca")).rows.tolist() == [
-        0,
-        3,
-        6,
-        9,
-        1,
-        4,
-        7,
-        2,
-        5,
-        8,
-    ]
+        0, 3, 6, 9, 1, 4, 7, 2, 5, 8,
+    ]  # fmt: skip
 
 
 def test_labels_are_replaced_and_nothing_else():

@@ -16,15 +16,9 @@ from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
 
 TREC = {
-    "AP": "map",
-    "AP@5": "map_cut_5",
-    "P@5": "P_5",
-    "R@5": "recall_5",
-    "RR": "recip_rank",
-    "nDCG": "ndcg",
-    "nDCG@5": "ndcg_cut_5",
-    "Success@5": "success_5",
-}
+    "AP": "map", "AP@5": "map_cut_5", "P@5": "P_5", "R@5": "recall_5", "RR": "recip_rank",
+    "nDCG": "ndcg", "nDCG@5": "ndcg_cut_5", "Success@5": "success_5",
+}  # fmt: skip
 
 
 def quietly(function, *args, **options):

@@ -104,21 +104,9 @@ def test_names_that_resemble_known_ones_are_reported(tmp_path: Path) -> None:
 
 OTHER = ["0,5", "1_000", "1.000,5", "\u22121", "\u0661", "50%", "0x1p3", "1 000"]
 DAMAGED = [
-    "2\0",
-    "\x002",
-    "2\x005",
-    "\0",
-    "0x10",
-    "0b1",
-    "0o7",
-    "1e",
-    "1e+",
-    "+-1",
-    "++1",
-    "\uff11",
-    "inf ",
+    "2\0", "\x002", "2\x005", "\0", "0x10", "0b1", "0o7", "1e", "1e+", "+-1", "++1", "\uff11", "inf ",
     "\x1b1",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])

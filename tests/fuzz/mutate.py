@@ -14,33 +14,13 @@ from fuzz.corpus import Files, Seed
 
 NUMBERS = [b"0", b"-1", b"1e999", b"-1e308", b"1e-320", b"nan", b"inf", b"-0", b"2147483647", b"2147483648"]
 NUMBERS += [
-    b"NULL",
-    b"99999999",
-    b"18446744073709551616",
-    b"9" * 400,
-    b"1_0",
-    b"0x10",
-    b"1.5.5",
-    b".",
-    b"+",
-    b"1e",
-    b"\xd9\xa1",
-]
+    b"NULL", b"99999999", b"18446744073709551616", b"9" * 400, b"1_0", b"0x10", b"1.5.5", b".", b"+",
+    b"1e", b"\xd9\xa1",
+]  # fmt: skip
 PIECES = [
-    *NUMBERS,
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b"\t",
-    b" ",
-    b"\0",
-    b"\xff",
-    b"\xef\xbb\xbf",
-    b'"',
-    b"'",
-    b"\\",
+    *NUMBERS, b"\n", b"\r", b"\r\n", b"\t", b" ", b"\0", b"\xff", b"\xef\xbb\xbf", b'"', b"'", b"\\",
     b"\\ud800",
-]
+]  # fmt: skip
 PIECES += [
     b"(",
     b")",

@@ -18,18 +18,10 @@ from rerank.metrics.relevance import NOT_RETURNED, Relevance
 
 MEASURES = ("AP", "AP@3", "P@5", "R@2", "RR", "nDCG", "nDCG@3", "Success@2")
 TREC = {
-    "AP": "map",
-    "P@5": "P_5",
-    "RR": "recip_rank",
-    "nDCG": "ndcg",
-    "Success@5": "success_5",
-    "R@5": "recall_5",
-    "nDCG@5": "ndcg_cut_5",
-    "AP@5": "map_cut_5",
-    "Rprec": "Rprec",
-    "bpref": "bpref",
+    "AP": "map", "P@5": "P_5", "RR": "recip_rank", "nDCG": "ndcg", "Success@5": "success_5",
+    "R@5": "recall_5", "nDCG@5": "ndcg_cut_5", "AP@5": "map_cut_5", "Rprec": "Rprec", "bpref": "bpref",
     "infAP": "infAP",
-}
+}  # fmt: skip
 
 
 def pooled(seed, n_lists=7, longest=9):

@@ -8,18 +8,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 TYPES = (
-    "rule",
-    "bigram",
-    "grandparent-rule",
-    "grandparent-bigram",
-    "lexical-bigram",
-    "two-level-rule",
-    "two-level-bigram",
-    "trigram",
-    "head-modifier",
-    "pp",
-    "distance",
-)
+    "rule", "bigram", "grandparent-rule", "grandparent-bigram", "lexical-bigram", "two-level-rule",
+    "two-level-bigram", "trigram", "head-modifier", "pp", "distance",
+)  # fmt: skip
 NOT_LEXICALISED = ("head-modifier", "pp", "distance")
 CLOSED = {"DT", "IN", "CC", "MD", "PRP", "PRP$", "TO", "WDT", "WP", "WP$", "WRB", "EX", "RP", "PDT", "POS"}
 CLOSED |= {"AUX", "AUXG"}

@@ -14,20 +14,9 @@ from rich.text import Text
 from rerank.core.tables import text
 
 CELLS = (
-    "a",
-    "bb",
-    "0.1234",
-    "été",
-    "日本",
-    "x y",
-    "  lead",
-    "trail  ",
-    "e\u0301",
-    "*",
-    "a\tb",
-    "\u200b",
+    "a", "bb", "0.1234", "été", "日本", "x y", "  lead", "trail  ", "e\u0301", "*", "a\tb", "\u200b",
     "ﬁ",
-)
+)  # fmt: skip
 HEADS = (*CELLS, "two\nlines", "\nlow", "a\n\nb")
 WORDS = ("word", "longer-word", "x" * 17, "日本語", "a", "of", "the", "y" * 38, "é")
 RULE = "    \n    \n----\n    \n----\n    \n    \n    \n"  # rules below heads and sections alone

@@ -95,18 +95,9 @@ def test_counts(rerank, parses):
 def test_a_record_of_what_was_made(rerank, parses):
     (parses / "heads").write_text("* right\nNP left NN {PRP DT}\n")
     features(
-        rerank,
-        "--cutoff",
-        2,
-        "--types",
-        "rule",
-        "--heads",
-        "heads",
-        "--closed-class",
-        "",
-        "--left-out",
-        ", .",
-    )
+        rerank, "--cutoff", 2, "--types", "rule", "--heads", "heads", "--closed-class", "",
+        "--left-out", ", .",
+    )  # fmt: skip
     record = json.loads((parses / "out" / "features.json").read_text())
     assert record == {
         "settings": {

@@ -18,17 +18,9 @@ from rerank.extensions.proteins.sources import files_of, read_file
 
 RESIDUES = ("ALA", "MSE", "CYS", "DUM", "XYZ", " CA", "G  ", "HISD", "CGLU", "POPC", "ALAX")
 OTHERS = (
-    "TER",
-    "END",
-    "REMARK   1",
-    "MODRES 1ABC DUM A    4  TRP",
-    "ENDMDL",
-    "",
-    "ATOMS",
-    "HETNAM",
-    "atom",
+    "TER", "END", "REMARK   1", "MODRES 1ABC DUM A    4  TRP", "ENDMDL", "", "ATOMS", "HETNAM", "atom",
     "MODEL  9  REFINED",
-)
+)  # fmt: skip
 
 
 def random_lines(draw: random.Random) -> list[str]:

@@ -114,18 +114,9 @@ def test_new_lists_and_files(rerank, tmp_path, monkeypatch):
     np.savetxt("s.txt", second)
     given = ("budget", "l.store", "s.txt", "-m", "RR")
     done = rerank(
-        *given,
-        "--budget",
-        ".5",
-        "--new",
-        "new.store",
-        "--per-list",
-        "o.tsv",
-        "--curve",
-        "c.tsv",
-        "--as",
-        "json",
-    )
+        *given, "--budget", ".5", "--new", "new.store", "--per-list", "o.tsv", "--curve", "c.tsv",
+        "--as", "json",
+    )  # fmt: skip
     found = product.budget(lists, second, "RR", budgets=[0.5], new=new)
     record = json.loads(done.out)
     assert record["budgets"][0]["value"] == pytest.approx(found.spent[0].value)

@@ -127,12 +127,6 @@ def test_without_a_feature_to_tell_grades_apart_all_items_get_one_grade():
     assert len(set(model.grades(lists).tolist())) == 1
 
 
-def test_one_grade_only_is_refused():
-    lists = CandidateLists.from_arrays(np.eye(3), [2.0, 2.0, np.nan], source="flat.txt")
-    with pytest.raises(FitError, match=r"flat.txt: every judged item has the label 2: no two"):
-        PRank().fit(lists)
-
-
 def test_labels_that_are_no_grades_are_refused():
     at_most = CandidateLists.from_arrays(np.ones((1000, 1)), np.arange(1000.0))
     assert PRank(epochs=1).fit(at_most).thresholds.shape == (999,)

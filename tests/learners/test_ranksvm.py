@@ -290,15 +290,6 @@ def test_an_overflow_is_one_clear_error(loss, size):
         RankSVM(loss=loss).fit(lists)
 
 
-def test_lists_without_pairs_are_refused():
-    tied = CandidateLists.from_arrays(np.eye(4), [1.0, 1.0, 2.0, 2.0], group=[2, 2], source="tied")
-    with pytest.raises(FitError, match=r"^tied: no list has two different labels$"):
-        RankSVM().fit(tied)
-    lists = CandidateLists.from_arrays(np.eye(4), [1.0, 2.0, 2.0, 2.0], group=[2, 2], source="one")
-    with pytest.raises(FitError, match=r"^one: every list with two different labels has weight 0$"):
-        RankSVM().fit(lists, list_weights=np.array([0.0, 1.0]))
-
-
 def test_too_few_steps_are_reported_with_a_bound():
     with pytest.warns(DataNote, match=r"^some lists: ranksvm stopped after 1 iteration, up to \d+\.\d\d% of"):
         RankSVM(iterations=1).fit(some_lists())

@@ -9,13 +9,13 @@ import make
 import numpy as np
 import pytest
 from scipy.special import softmax
+from small_training import rewritten
 
 import rerank as product
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.extensions.selection.calibrate import Calibrated, Outcome, Temperature, confidence_of
 from rerank.extensions.selection.selective import parts_of
 from rerank.metrics.judging import Judging
-from rerank.models.archive import archive_of
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 
@@ -175,14 +175,7 @@ def test_a_damaged_calibration_is_refused(model, tmp_path):
     meta = {"kind": "choice", **good}
 
     def written(record):
-        broken = LinearModel(["x"], np.array([2.0]))
-        broken.calibration = whole.calibration
-        from rerank.models.archive import ModelArchive
-
-        archive = ModelArchive(broken.as_file().getvalue(), path)
-        found = archive.meta() | {"calibration": record}
-        (tmp_path / "bad").write_bytes(archive_of(found, broken.arrays()).getvalue())
-        return str(tmp_path / "bad")
+        return rewritten(path, tmp_path / "bad", {"calibration": record})
 
     assert load_model(written(meta)).calibration == whole.calibration
     outcome = good["outcomes"][0]

@@ -16,11 +16,16 @@ from rerank.data.lists import CandidateLists
 from rerank.formats import load
 
 
-def quietly(path: str | Path, read: Callable[..., Any] = load, **options: Any) -> Any:
-    """What a file is read as, without its notes."""
+def silent(function: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """What a function returns, without its notes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNote)
-        return read(path, **options)
+        return function(*given, **options)
+
+
+def quietly(path: str | Path, read: Callable[..., Any] = load, **options: Any) -> Any:
+    """What a file is read as, without its notes."""
+    return silent(read, path, **options)
 
 
 def notes_of(path: str | Path, **options: Any) -> list[str]:

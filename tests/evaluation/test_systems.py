@@ -6,10 +6,11 @@ import warnings
 import numpy as np
 import pytest
 import pytrec_eval
+from reading import silent
 from reference.trec_eval import by_query
 
 import rerank
-from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
+from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.reading import Reading
 from rerank.evaluation.evaluate import compare_files, evaluate_files
 from rerank.metrics.base import FAMILIES, parse, prepare_all
@@ -19,12 +20,6 @@ TREC = {
     "AP": "map", "AP@5": "map_cut_5", "P@5": "P_5", "R@5": "recall_5", "RR": "recip_rank",
     "nDCG": "ndcg", "nDCG@5": "ndcg_cut_5", "Success@5": "success_5",
 }  # fmt: skip
-
-
-def quietly(function, *args, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return function(*args, **options)
 
 
 def notes_of(function, *args, **options):
@@ -77,7 +72,7 @@ def test_each_run_has_trec_evals_values_of_it_alone(tmp_path, seed):
     every = {q for q in qrels if q in runs["a"] or q in runs["b"]}
     both = every & runs["a"].keys() & runs["b"].keys()
     for policy, counted in (("zero", set(qrels)), ("any", every), ("skip", both)):
-        found = quietly(evaluate_files, data, [a, b], list(TREC), missing_lists=policy, samples=5)
+        found = silent(evaluate_files, data, [a, b], list(TREC), missing_lists=policy, samples=5)
         for path, of_run in theirs.items():
             for metric, name in TREC.items():
                 rows = {q: value for q, *_, value in found.per_list(path) if _[1] == metric}
@@ -97,16 +92,16 @@ def test_a_run_with_judgements_is_one_of_the_systems(tmp_path, policy):
     qrels, runs = drawn(11)
     data, a, b = written(tmp_path, qrels, runs)
     reading = Reading(qrels=data)
-    pair = quietly(compare_files, a, [b], ["AP"], reading=reading, missing_lists=policy, samples=50).pairs[
+    pair = silent(compare_files, a, [b], ["AP"], reading=reading, missing_lists=policy, samples=50).pairs[
         "AP"
     ][0]
-    other = quietly(compare_files, data, [a, b], ["AP"], missing_lists=policy, samples=50).pairs["AP"][0]
+    other = silent(compare_files, data, [a, b], ["AP"], missing_lists=policy, samples=50).pairs["AP"][0]
     assert pair.as_json() == other.as_json()
-    own = quietly(
+    own = silent(
         rerank.compare, qrels, {a: runs["a"], b: runs["b"]}, ["AP"], missing_lists=policy, samples=50
     )
     assert own.pairs["AP"][0].value_a == pytest.approx(pair.value_a, abs=1e-15)
-    found = quietly(evaluate_files, a, [b], ["AP"], reading=reading, missing_lists=policy, samples=5)
+    found = silent(evaluate_files, a, [b], ["AP"], reading=reading, missing_lists=policy, samples=5)
     assert found.metrics["AP"].first_best == pytest.approx(pair.value_a)
     assert found.systems[b]["AP"].value == pytest.approx(pair.value_b)
 
@@ -116,13 +111,13 @@ def test_trec_evals_averages(tmp_path):
     qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 0}, "4": {"c": 1}}
     run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}}
     data, a, b = written(tmp_path, qrels, {"a": run, "b": run | {"4": {"x": 1.0}}})
-    skipped = quietly(evaluate_files, data, [a], ["RR"], samples=5)
+    skipped = silent(evaluate_files, data, [a], ["RR"], samples=5)
     assert (skipped.n_lists, skipped.systems[a]["RR"].value) == (2, 0.75)
-    zero = quietly(evaluate_files, data, [a], ["RR"], missing_lists="zero", samples=5)
+    zero = silent(evaluate_files, data, [a], ["RR"], missing_lists="zero", samples=5)
     assert (zero.n_lists, zero.systems[a]["RR"].value) == (4, 1.5 / 4)
-    assert quietly(rerank.evaluate, qrels, run, ["RR"]) == {"RR": 0.75}
-    assert quietly(rerank.evaluate, qrels, run, ["RR"], missing_lists="zero") == {"RR": 1.5 / 4}
-    first = quietly(
+    assert silent(rerank.evaluate, qrels, run, ["RR"]) == {"RR": 0.75}
+    assert silent(rerank.evaluate, qrels, run, ["RR"], missing_lists="zero") == {"RR": 1.5 / 4}
+    first = silent(
         evaluate_files, a, [], ["RR"], reading=Reading(qrels=data), missing_lists="zero", samples=5
     )
     assert first.metrics["RR"].first_best == 1.5 / 4
@@ -166,7 +161,7 @@ OTHERS = {
 @pytest.mark.parametrize("kind", OTHERS)
 def test_scores_of_every_form_are_the_same_system(tmp_path, data, kind):
     path = table_of(tmp_path, *OTHERS[kind])
-    found = quietly(evaluate_files, data, [path], ["RR", "PairAcc", "label@1"], samples=5)
+    found = silent(evaluate_files, data, [path], ["RR", "PairAcc", "label@1"], samples=5)
     assert {name: result.value for name, result in found.systems[path].items()} == {
         "RR": 0.75,
         "PairAcc": 0.5,
@@ -178,35 +173,35 @@ def test_scores_of_every_form_are_the_same_system(tmp_path, data, kind):
 def test_first_best_is_a_baseline_if_there_is_one(data):
     reading = Reading(first_best="bm25")
     named, plain = (
-        quietly(evaluate_files, data, [":length"], ["RR"], baseline=name, reading=reading, samples=5)
+        silent(evaluate_files, data, [":length"], ["RR"], baseline=name, reading=reading, samples=5)
         for name in ("first-best", None)
     )
     assert named.as_json() == plain.as_json()
     with pytest.raises(ConfigError, match="has no first-best; name one of the systems"):
-        quietly(evaluate_files, data, [":length"], ["RR"], baseline="first-best")
+        silent(evaluate_files, data, [":length"], ["RR"], baseline="first-best")
 
 
 def test_lists_that_no_metric_counts(data):
     with pytest.raises(DataError, match="no judged list counts; --no-relevant skip or short=skip"):
-        quietly(evaluate_files, data, [":bm25"], ["best(short=skip)@9"])
+        silent(evaluate_files, data, [":bm25"], ["best(short=skip)@9"])
 
 
 def test_features_are_systems(data, tmp_path):
-    found = quietly(evaluate_files, data, [":bm25", f"{data}:length"], ["RR"], baseline=":bm25", samples=5)
+    found = silent(evaluate_files, data, [":bm25", f"{data}:length"], ["RR"], baseline=":bm25", samples=5)
     assert found.systems[":bm25"]["RR"].value == 0.75
     assert found.systems[f"{data}:length"]["RR"].value == pytest.approx((1 / 2 + 1 / 2) / 2)
     with pytest.raises(ConfigError, match=r"bm25: no such file; the feature of .* is :bm25"):
-        quietly(evaluate_files, data, ["bm25"], ["RR"])
+        silent(evaluate_files, data, ["bm25"], ["RR"])
     with pytest.raises(ConfigError, match="no feature 'bm52'; did you mean 'bm25'"):
-        quietly(evaluate_files, data, [":bm52"], ["RR"])
+        silent(evaluate_files, data, [":bm52"], ["RR"])
     other = table_of(tmp_path, "other.csv", "qid,id,bm25\nq1,a,1\n")
     with pytest.raises(ConfigError, match=r"other.csv: no feature 'bm52'; did you mean 'bm25'"):
-        quietly(evaluate_files, data, [f"{other}:bm52"], ["RR"])
+        silent(evaluate_files, data, [f"{other}:bm52"], ["RR"])
     table_of(tmp_path, "data.csv:bm25", "1\n2\n3\n4\n5\n")
     with pytest.raises(ConfigError, match=r"is a file, and could be a feature of DATA; write \./"):
-        quietly(evaluate_files, data, [f"{data}:bm25"], ["RR"])
+        silent(evaluate_files, data, [f"{data}:bm25"], ["RR"])
     reading = Reading(first_best="bm25")
-    found = quietly(evaluate_files, data, [":first-best"], ["RR"], reading=reading, samples=5)
+    found = silent(evaluate_files, data, [":first-best"], ["RR"], reading=reading, samples=5)
     assert found.systems[":first-best"]["RR"].value == found.metrics["RR"].first_best == 0.75
 
 
@@ -214,27 +209,27 @@ def test_features_of_other_tables_are_systems_by_ids(data, tmp_path):
     scores = "{}\n2,c,8,1\n2,e,9,2\n1,d,5,3\n1,b,7,\n1,a,6,9\n"
     other = table_of(tmp_path, "other.csv", scores.format("target,model,mine,theirs"))
     same = table_of(tmp_path, *OTHERS["csv"])
-    found = quietly(evaluate_files, data, [same, f"{other}:mine"], ["RR"], samples=5)
+    found = silent(evaluate_files, data, [same, f"{other}:mine"], ["RR"], samples=5)
     assert found.systems[f"{other}:mine"]["RR"].value == found.systems[same]["RR"].value
     with pytest.raises(DataError, match=r"other.csv: list '1', item 'b' has no score; --missing nan"):
-        quietly(evaluate_files, data, [f"{other}:theirs"], ["RR"])
+        silent(evaluate_files, data, [f"{other}:theirs"], ["RR"])
     reading = Reading(missing="nan")
-    quietly(evaluate_files, data, [f"{other}:theirs"], ["RR"], reading=reading, samples=5)
+    silent(evaluate_files, data, [f"{other}:theirs"], ["RR"], reading=reading, samples=5)
     with pytest.raises(ConfigError, match="holds numbers alone, which have no feature 'x'"):
-        quietly(evaluate_files, data, [table_of(tmp_path, *OTHERS["numbers"]) + ":x"], ["RR"])
+        silent(evaluate_files, data, [table_of(tmp_path, *OTHERS["numbers"]) + ":x"], ["RR"])
     named = table_of(tmp_path, "named.csv", scores.format("target,name,mine,theirs"))
     with pytest.raises(DataError, match=r"holds no ids of items \(--id-column names its column\)"):
-        quietly(evaluate_files, data, [f"{named}:mine"], ["RR"])
+        silent(evaluate_files, data, [f"{named}:mine"], ["RR"])
     reading = Reading(missing="zero")
     models = "data/structures-tiny/models"
     with pytest.raises(DataError, match="has no list of"):
-        quietly(evaluate_files, models, [f"{other}:mine"], ["RR"], reading=reading)
+        silent(evaluate_files, models, [f"{other}:mine"], ["RR"], reading=reading)
 
 
 def test_systems_stay_in_the_order_in_which_they_were_named(tmp_path, data):
     names = [table_of(tmp_path, *OTHERS["run"]), ":bm25", table_of(tmp_path, *OTHERS["csv"]), ":length"]
-    assert list(quietly(evaluate_files, data, names, ["RR"], samples=5).systems) == names
-    pair = quietly(compare_files, data, names[:2], ["RR"], samples=5).pairs["RR"][0]
+    assert list(silent(evaluate_files, data, names, ["RR"], samples=5).systems) == names
+    pair = silent(compare_files, data, names[:2], ["RR"], samples=5).pairs["RR"][0]
     assert (pair.a, pair.b) == (names[0], ":bm25")
 
 
@@ -242,7 +237,7 @@ def test_items_that_data_lacks_take_ranks(tmp_path, data):
     """As unjudged documents do in trec_eval; metrics of texts refuse them."""
     run = "1 Q0 z 1 9 t\n1 Q0 b 2 8 t\n2 Q0 c 1 1 t\n9 Q0 c 1 1 t\n"
     path = table_of(tmp_path, "x.run", run)
-    found = quietly(evaluate_files, data, [path, ":bm25"], ["RR", "label@1"], samples=5)
+    found = silent(evaluate_files, data, [path, ":bm25"], ["RR", "label@1"], samples=5)
     assert found.systems[path]["RR"].value == (1 / 2 + 1) / 2
     assert found.systems[":bm25"]["RR"].value == 0.75
     assert found.systems[path]["label@1"].value == 0.5
@@ -253,10 +248,10 @@ def test_items_that_data_lacks_take_ranks(tmp_path, data):
     )
     assert f"{path}: 1 list of 3 not in {data}, such as '9'; left out" in notes
     with pytest.raises(DataError, match=r"1 item of 4 not in the lists of .*list '1', item 'z'; BLEU cannot"):
-        quietly(evaluate_files, data, [path], ["BLEU"])
+        silent(evaluate_files, data, [path], ["BLEU"])
     for name in ("loss@1", "casp-z@1", "oracle2.loss@1"):  # an item beside the list has no place in it
         with pytest.raises(DataError, match=rf"such as list '1', item 'z'; {name} cannot judge them"):
-            quietly(evaluate_files, data, [path], ["RR", name])
+            silent(evaluate_files, data, [path], ["RR", name])
 
 
 FAULTS = {
@@ -311,7 +306,7 @@ def test_mistakes_are_named(tmp_path, data, fault):
     reading = Reading(**{key: str(tmp_path / name) for key, name in options.items()})
     systems = [path if path.startswith(":") else str(tmp_path / path) for path in paths]
     with pytest.raises(RerankError, match=message):
-        quietly(evaluate_files, str(tmp_path / where), systems, ["RR"], reading=reading)
+        silent(evaluate_files, str(tmp_path / where), systems, ["RR"], reading=reading)
 
 
 def test_options_and_metrics_that_make_no_sense_are_refused(tmp_path, data):
@@ -319,17 +314,17 @@ def test_options_and_metrics_that_make_no_sense_are_refused(tmp_path, data):
     judgements, a, b = written(tmp_path, qrels, runs)
     scores = table_of(tmp_path, *OTHERS["numbers"])
     with pytest.raises(ConfigError, match=r"missing_lists \(--missing-lists\) is for runs"):
-        quietly(evaluate_files, data, [scores], ["RR"], missing_lists="skip")
+        silent(evaluate_files, data, [scores], ["RR"], missing_lists="skip")
     with pytest.raises(ConfigError, match="missing_lists: found 'no', expected 'any', 'zero' or 'skip'"):
-        quietly(evaluate_files, judgements, [a], ["RR"], missing_lists="no")
+        silent(evaluate_files, judgements, [a], ["RR"], missing_lists="no")
     for metric in ("PairAcc", "Kendall", "loss@1", "oracle2.z@1"):
         with pytest.raises(ConfigError, match=f"{metric}: depends on all items of a list"):
-            quietly(evaluate_files, judgements, [a, b], [metric])
+            silent(evaluate_files, judgements, [a, b], [metric])
     below = {q: {d: label - 2 for d, label in judged.items()} for q, judged in qrels.items()}
     with pytest.raises(ConfigError, match="label@1: gives unjudged documents the lowest label"):
         rerank.evaluate(below, runs["a"], ["label@1"])
     with pytest.raises(ConfigError, match="BLEU: needs more than labels"):
-        quietly(evaluate_files, judgements, [a, b], ["BLEU"])
+        silent(evaluate_files, judgements, [a, b], ["BLEU"])
     with pytest.raises(DataError, match="a: found list, expected a run"):
         rerank.compare(qrels, {"a": [1.0], "b": [2.0]})
     with pytest.raises(DataError, match="the score of list 'q1', item 'd' is not a finite number"):
@@ -350,7 +345,7 @@ def test_a_metric_declares_whether_it_depends_on_what_others_returned(example):
     from rerank.evaluation.systems import gathered_values
 
     def values(systems):
-        found = quietly(gathered_values(qrels, systems).together)
+        found = silent(gathered_values(qrels, systems).together)
         judges = prepare_all(found.lists, [example])
         (rows,) = statistics(judges, found.lists.from_input_order(found.scores["a"]))
         return judges[0].score_from_sums(rows.sum(axis=0))
@@ -366,13 +361,13 @@ def test_a_page_and_values_of_lists_of_runs(tmp_path):
     from rerank.report.page import write_page
 
     page, rows = str(tmp_path / "page.html"), str(tmp_path / "rows.tsv")
-    found = quietly(evaluate_files, data, [a, b], ["AP", "label@1"], baseline=a, per_list=rows, samples=5)
+    found = silent(evaluate_files, data, [a, b], ["AP", "label@1"], baseline=a, per_list=rows, samples=5)
     write_page(found, page)
     text = (tmp_path / "page.html").read_text()
     assert "nan" not in text.lower().replace("nanum", "").replace("finan", "")
     assert len((tmp_path / "rows.tsv").read_text().splitlines()) > 20
     for judge in (compare_files, evaluate_files):
-        write_page(quietly(judge, a, [b], ["AP"], reading=Reading(qrels=data), samples=5), page)
+        write_page(silent(judge, a, [b], ["AP"], reading=Reading(qrels=data), samples=5), page)
 
 
 def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):
@@ -384,9 +379,9 @@ def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):
     ]
     data = table_of(tmp_path, "data.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     path = table_of(tmp_path, "x.run", "2 Q0 b 1 1 t\n")
-    found = quietly(evaluate_files, data, [path], ["WER"], samples=5).systems[path]["WER"]
+    found = silent(evaluate_files, data, [path], ["WER"], samples=5).systems[path]["WER"]
     assert (found.value, found.switched) == (100 * 2 / 5, 1)  # the worst item of list 1
-    skipped = quietly(evaluate_files, data, [path], ["WER"], missing_lists="skip", samples=5)
+    skipped = silent(evaluate_files, data, [path], ["WER"], missing_lists="skip", samples=5)
     assert skipped.systems[path]["WER"].value == pytest.approx(100 / 3)
     assert notes_of(evaluate_files, data, [path], ["WER"], samples=5)[:2] == [
         f"{path}: no score for 1 item in 1 of 2 judged lists; not returned by this system",
@@ -397,12 +392,12 @@ def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):
 def test_features_may_lack_items_and_lists(tmp_path):
     text = "qid,id,label,f,g\n1,a,0,,1\n1,b,1,2,1\n2,c,1,,1\n2,d,0,,2\n"
     data, reading = table_of(tmp_path, "d.csv", text), Reading(missing="nan")
-    found = quietly(evaluate_files, data, [":f"], ["RR"], reading=reading, samples=5)
+    found = silent(evaluate_files, data, [":f"], ["RR"], reading=reading, samples=5)
     assert found.systems[":f"]["RR"].value == 0.5
     assert "missing_lists:any" in found.metrics["RR"].signature
     notes = notes_of(evaluate_files, data, [":f"], ["RR"], reading=reading, samples=5)
     assert ":f: returned nothing of 1 of 2 judged lists; each counts 0" in notes
-    both = quietly(
+    both = silent(
         evaluate_files, data, [":f", ":g"], ["RR"], reading=reading, samples=5, missing_lists="skip"
     )
     assert (both.n_lists, both.systems[":g"]["RR"].value) == (1, 1.0)

@@ -16,7 +16,7 @@ import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import check_as_slowly, same_bits
+from reading import check_as_slowly, same_bits, silent
 from reference import jsonl as slow
 from rerank.native.formats._json import repeats_key
 
@@ -42,9 +42,7 @@ def read(tmp_path: Path, *lines: Any, **options: Any) -> CandidateLists:
 
 
 def quietly(tmp_path: Path, *lines: Any, **options: Any) -> CandidateLists:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return read(tmp_path, *lines, **options)
+    return silent(read, tmp_path, *lines, **options)
 
 
 def fault(tmp_path: Path, *lines: Any, **options: Any) -> str:
@@ -521,9 +519,7 @@ def sets(draw: st.DrawFn, names: st.SearchStrategy[str] = TEXTS) -> CandidateLis
 def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists) -> None:
     path = str(tmp_path_factory.mktemp("round") / "set.jsonl")
     JSONLines().write(lists, path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        again = load(path, missing="nan" if lists.has_missing else "zero")
+    again = silent(load, path, missing="nan" if lists.has_missing else "zero")
     assert np.array_equal(again.offsets, lists.offsets)
     assert again.feature_names == lists.feature_names
     assert same_bits(again.features.to_dense(), lists.features.to_dense())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import random
-import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import check_as_slowly, same_bits
+from reading import check_as_slowly, same_bits, silent
 from reference import moses as slow
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
@@ -26,9 +25,7 @@ from rerank.formats.moses import Moses
 def read(tmp_path: Path, data: bytes, **options: object) -> CandidateLists:
     path = tmp_path / "set"
     path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return load(path, format="moses", **options)
+    return silent(load, path, format="moses", **options)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from reading import check_as_slowly, quietly, same_bits
+from reading import check_as_slowly, quietly, same_bits, silent
 from reference import svmlight as slow
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
@@ -29,9 +29,7 @@ from rerank.formats.svmlight import SVMLight
 def read(tmp_path: Path, data: bytes, **options: object) -> CandidateLists:
     path = tmp_path / "set.txt"
     path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return load(path, format="svmlight", **options)
+    return silent(load, path, format="svmlight", **options)
 
 
 def check_against(lists: CandidateLists, twin: slow.Lines, missing: float = 0.0) -> None:

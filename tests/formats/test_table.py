@@ -15,7 +15,7 @@ import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import check_as_slowly, check_fault, same_bits
+from reading import check_as_slowly, check_fault, same_bits, silent
 from reference import table as slow
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
@@ -37,9 +37,7 @@ def read(tmp_path: Path, text: str, name: str = "set.csv", **options: Any) -> Ca
 
 
 def quietly(tmp_path: Path, text: str, name: str = "set.csv", **options: Any) -> CandidateLists:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return read(tmp_path, text, name, **options)
+    return silent(read, tmp_path, text, name, **options)
 
 
 SMALL = "target,model,a,b,gdt\nT1,m1,1,0.5,50\nT1,m2,-2e3,,\nT2,m1,+.5,7,1\n"

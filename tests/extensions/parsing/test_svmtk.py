@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reading import silent
 from reference.svmtk import parsed
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
@@ -28,9 +29,7 @@ def read(tmp_path: Path, *lines: str, format: str = "svmtk", **options: Any) -> 
     """The lists of lines, without their notes."""
     path = tmp_path / "set"
     path.write_text("".join(line + "\n" for line in lines))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        return load(path, format=format, **options)
+    return silent(load, path, format=format, **options)
 
 
 def notes_of(tmp_path: Path, *lines: str, format: str = "svmtk", **options: Any) -> list[str]:
@@ -322,9 +321,7 @@ def test_examples_read_back(tmp_path: Path) -> None:
         "-1 qid:b |BT|  |BT|  |ET| 1:-2e-07 |EV|\n"
         "0 qid:a |BT| (Q (R r)) |BT| (P c) |ET| 1:3.0 |EV|\n"
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        again = load(tmp_path / "x.svmtk")
+    again = silent(load, tmp_path / "x.svmtk")
     assert (again.structures, list(again.list_ids)) == (lists.structures, ["a", "b"])
     assert np.array_equal(again.labels, lists.labels, equal_nan=True)
     assert again.features.to_dense().tolist() == lists.features.to_dense().tolist()
@@ -355,9 +352,7 @@ def test_lists_without_labels_are_single_candidates(tmp_path: Path) -> None:
     assert first == (
         "0 qid:a trees:question,p-2 |BT| (Q (W w)) |BT| (P (a) (b)) |BT|  |BT|  |ET| 1:1.5 2:0.0 |BV|  |EV|"
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNote)
-        again = load(tmp_path / "x", format="svmtk-pairs")
+    again = silent(load, tmp_path / "x", format="svmtk-pairs")
     assert (again.labels, again.structures) == (None, lists.structures)
     assert again.rows.tolist() == lists.rows.tolist()
 

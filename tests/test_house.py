@@ -51,6 +51,7 @@ NEW_ROOMS = (
     *("extensions/transductive/inductive.py", "extensions/transductive/propagation/learned.py"),
     "extensions/transductive/weighting/ranking.py",
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
+    "extensions/conjunctions/",
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
     "extensions/speech/",
     "extensions/proteins/atoms/",

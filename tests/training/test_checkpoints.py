@@ -42,6 +42,7 @@ CASES = {
         {"rounds": 9, "loss": "log"},
         {"rounds": 5, "loss": "log", "engine": "reference"},
     ],
+    "boosting-conjunctions": [{"rounds": 12, "every": 4, "add": 3, "min_lists": 1}],
     "rankboost": [{"rounds": 8}, {"rounds": 6, "engine": "reference", "keep": "best"}],
     "mert": [{"restarts": 3}, {"restarts": 2, "perturbations": 0}],
     "coordinate-ascent": [{"restarts": 2, "passes": 3}],

@@ -163,45 +163,47 @@ class Boosting(Learner):
         return self.loss == "log" and self.engine == "reference"
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        if self.task == "classification":
-            examples = class_examples(lists, 1.0 if self.relevant is None else self.relevant)
-        else:
-            examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
-            if self.margin == "even" and self.loss == "exp" and self.tau:
-                raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp alike")
-            costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
-            examples = examples if costs is None else replace(examples, cost=costs[examples.pairs[1]])
+        examples = self._examples(lists)
         base = self._base(lists, examples)
         items = np.unique(examples.pairs)
-        features = lists.features.take(items[items >= 0])
-        stumps = thresholds_of(features, self.bins, base.column)
-        differences = index(lists.features.matrix(), stumps.native, examples.pairs)
+        stumps = thresholds_of(lists.features.take(items[items >= 0]), self.bins, base.column)
         margin = base.weight * examples.differences(base.scores)
-        found = run(self._loss(lists, stumps, examples, differences, margin), self.rounds)
+        _, found = self._run(lists, stumps, examples, margin, self.rounds)
+        return self._model(lists, inputs, stumps, base, found, examples)
+
+    def _examples(self, lists: CandidateLists) -> Examples:
+        """The pairs with their costs."""
+        if self.task == "classification":
+            return class_examples(lists, 1.0 if self.relevant is None else self.relevant)
+        examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
+        if self.margin == "even" and self.loss == "exp" and self.tau:
+            raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp alike")
+        costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
+        return examples if costs is None else replace(examples, cost=costs[examples.pairs[1]])
+
+    def _run(
+        self, lists: CandidateLists, stumps: Thresholds, examples: Examples, margin: Floats, rounds: int
+    ) -> tuple[Any, Run]:
+        """The kernel's loss after at most so many rounds, which change ``margin``, and the rounds."""
+        matrix, cost, groups = lists.features.matrix(), examples.cost, examples.groups
+        differences = index(matrix, stumps.native, examples.pairs)
+        epsilon = _EPSILON if self.epsilon is None else self.epsilon
+        passes = 0.0 if self.engine == "reference" else _PASSES
+        if self.loss == "exp":
+            loss = ExpLoss(differences, margin, examples.importance, epsilon, passes, cost)
+        elif not self._scales:
+            loss = LogLoss(differences, margin, groups, epsilon, passes, cost)
+        else:
+            hits = np.empty(len(stumps), dtype=np.int64)
+            hits_of(matrix, stumps.native, examples.winners, hits)
+            loss = ScaledLogLoss(differences, margin, groups, hits, _LEAST, _SCALINGS, cost)
+        found = run(loss, rounds)
         if found.infinite is not None:
             name = lists.names()[stumps.feature[found.infinite]]
             at = f"{name!r} >= {stumps.at[found.infinite]:.6g}"
             text = f"{lists.source}: {at} points the same way on every pair that it tells apart: its step is"
             raise FitError(f"{text} infinite after {len(found.steps)} rounds; epsilon > 0 smooths it")
-        if not len(found.steps):
-            text = f"{lists.source}: boosting learnt nothing: no feature tells the best items from the others"
-            warnings.warn(text, DataNote, stacklevel=2)
-        return self._model(lists, inputs, stumps, base, found, examples)
-
-    def _loss(
-        self, lists: CandidateLists, stumps: Thresholds, examples: Examples, differences: Any, margin: Floats
-    ) -> Any:
-        """The kernel's loss."""
-        cost = examples.cost
-        epsilon = _EPSILON if self.epsilon is None else self.epsilon
-        passes = 0.0 if self.engine == "reference" else _PASSES
-        if self.loss == "exp":
-            return ExpLoss(differences, margin, examples.importance, epsilon, passes, cost)
-        if not self._scales:
-            return LogLoss(differences, margin, examples.groups, epsilon, passes, cost)
-        hits = np.empty(len(stumps), dtype=np.int64)
-        hits_of(lists.features.matrix(), stumps.native, examples.winners, hits)
-        return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS, cost)
+        return loss, found
 
     def _base(self, lists: CandidateLists, examples: Examples) -> _Base:
         """The base score and its weight; raises FitError if it is asked for and there is none."""
@@ -219,9 +221,7 @@ class Boosting(Learner):
             importance = np.log(examples.importance) + (0.0 if examples.cost is None else examples.cost)
             weight = 1.0 if self.loss == "log" else exact_weight(differences, importance)
         column = base_column(lists)
-        if column is None:
-            return _Base(scores, weight)
-        return _Base(scores, weight, column.index, weight / column.factor)
+        return _Base(scores, weight, *(() if column is None else (column.index, weight / column.factor)))
 
     def _model(
         self,
@@ -239,6 +239,9 @@ class Boosting(Learner):
         whole = StumpModel(lists.names(), weights, *steps)
         if base.weight and base.column is None:
             whole.base_weight = base.weight
+        if not len(found.steps):
+            text = f"{lists.source}: boosting learnt nothing: no feature tells the best items from the others"
+            warnings.warn(text, DataNote, stacklevel=3)
         curve: dict[str, Any] = found.columns(examples)
         start = whole.prefix(0)
         watched = {"train": None if inputs.judge is None else (lists, inputs.judge), "dev": inputs.dev}
@@ -250,8 +253,7 @@ class Boosting(Learner):
         model = whole.prefix(kept)
         columns = [np.asarray(column).tolist() for column in curve.values()]
         model.curve.extend(dict(zip(curve, row, strict=True)) for row in zip(*columns, strict=True))
-        dev = float(curve["dev"][kept - 1]) if "dev" in curve and kept else None
-        n = len(found.steps)
+        dev, n = float(curve["dev"][kept - 1]) if "dev" in curve and kept else None, len(found.steps)
         model.training.rounds = RoundsRecord(run=n, kept=kept, dev=dev, converged=found.converged)
         model.training.data = DataRecord(pairs=examples.n_pairs, lists_without_pair=examples.n_skipped)
         model.training.notes = {"alpha0": base.weight if base.weight else "none", **found.facts(kept, curve)}
@@ -262,7 +264,7 @@ class Boosting(Learner):
         n = len(curve["round"])
         if self.keep == "last" or n == 0:
             return n
-        dev = None if inputs.dev is None else inputs.dev[1]
+        dev = inputs.dev and inputs.dev[1]
         name, judge = ("train", inputs.judge) if self.keep == "train" else ("dev", dev)
         assert judge is not None  # Learner._check
         values = judge.better * curve[name]

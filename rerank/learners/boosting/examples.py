@@ -207,7 +207,6 @@ def class_examples(lists: CandidateLists, relevant: float) -> Examples:
     if right.all() or not right.any():
         found = "no" if not right.any() else "every"
         raise FitError(f"{lists.source}: {found} judged item has a label of {relevant:g} or more (relevant)")
-    nothing = np.full(len(items), -1)
-    pairs = np.stack([np.where(right, items, nothing), np.where(right, nothing, items)])
+    pairs = np.where(np.stack([right, ~right]), items, -1)
     groups = np.arange(len(items) + 1, dtype=np.int64)
     return Examples(pairs, groups, np.ones(len(items)), 1.0, 0)

@@ -27,6 +27,7 @@ from rerank.models.exchange.trees import (
     step_tree,
 )
 from rerank.models.fusion import CombMnz, CombSum
+from rerank.models.lightgbm_parser import Tree
 from rerank.models.linear import Linear, ThresholdModel
 from rerank.models.stumps import StumpModel
 from rerank.models.trees import TreeModel
@@ -207,9 +208,10 @@ def portable(model: Model, source: str) -> Portable:
                 term._replace(missing=0.0) if np.isnan(term.missing) and term.source not in weighed else term
                 for term in terms
             ]
-        found = Portable(model.kind, [], terms=terms, steps=_steps(columns, model))
+        trees = _trees(columns, getattr(model, "trees", []), source)  # of conjunctions
+        found = Portable(model.kind, [], terms=terms, steps=_steps(columns, model), trees=trees)
     elif isinstance(model, TreeModel):
-        found = Portable(model.kind, [], trees=_trees(columns, model, source))
+        found = Portable(model.kind, [], trees=_trees(columns, model.trees, source))
     else:
         raise ConfigError(f"{source}: models of kind {model.kind} cannot be exported")
     return replace(
@@ -320,8 +322,8 @@ def _steps(columns: list[_Column], model: StumpModel) -> list[Steps]:
     return found
 
 
-def _trees(columns: list[_Column], model: TreeModel, source: str) -> list[PortableTree]:
-    """The trees of a model over raw features."""
+def _trees(columns: list[_Column], trees: list[Tree], source: str) -> list[PortableTree]:
+    """Trees of a model over raw features."""
     shift = np.array([column.shift for column in columns])
     divisor = np.array([column.divisor for column in columns])
     fill = np.array([column.fill for column in columns])
@@ -330,7 +332,7 @@ def _trees(columns: list[_Column], model: TreeModel, source: str) -> list[Portab
     sources = np.array([column.source for column in columns], dtype=np.int32)
     plain = bool(np.all(shift == 0.0) and np.all(divisor == 1.0) and np.isnan(fill).all())
     found = []
-    for tree in model.trees:
+    for tree in trees:
         threshold, nan_left = effective(tree)
         zero_missing: Mask = (tree.kind & ZEROS) != 0
         if zero_missing.any() and not plain:

@@ -1,0 +1,1 @@
+"""Conjunctions of indicators made during boosting: candidates, gains, the learner and its models."""

@@ -149,5 +149,5 @@ def _of_features(wide: StumpModel, names: list[str], conjunctions: Conjunctions)
     rounds = (wide.feature[own], wide.threshold[own], wide.step[own])
     model = ConjunctionModel(names, wide.weights[:d].copy(), *rounds, kept, weight[used])
     model.base_weight, model.training, model.curve = wide.base_weight, wide.training, wide.curve
-    model.training.notes["conjunctions"] = len(conjunctions)
+    model.training.notes["conjunctions made"] = len(conjunctions)
     return model

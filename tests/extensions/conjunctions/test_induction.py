@@ -52,7 +52,7 @@ def test_the_rounds_are_those_of_the_twin(values, loss, base):
         learner = BoostingConjunctions(loss=loss, bins=None, min_lists=min_lists, **SETTINGS)
         model = learner.fit(lists)
         steps, made, _, rounds = expected(lists, model, loss, min_lists=min_lists, **SETTINGS)
-        assert model.training.notes["conjunctions"] == len(made)
+        assert model.training.notes["conjunctions made"] == len(made)
         assert model.training.rounds.run == len(rounds)
         found = found_steps(model)
         assert set(found) == {key for key, step in steps.items() if len(key) == 1 or step != 0}

@@ -26,7 +26,9 @@ def literal_rows(Matrix matrix, Stumps stumps):
     return np.asarray(indptr), np.asarray(indices)[: indptr[n_items]]
 
 
-cdef inline bint holds(const char* active, const int* members, long long first, long long last) noexcept nogil:
+cdef inline bint holds(
+    const char* active, const int* members, long long first, long long last
+) noexcept nogil:
     """Return whether all members from first to last are active."""
     cdef long long at
     for at in range(first, last):
@@ -113,23 +115,29 @@ cdef inline void add(
         s.last[k] = group
 
 
+# What an item has: the chosen indicators, and the frequent ones, each rising.
+cdef struct Row:
+    const int* chosen
+    const int* frequent
+    Py_ssize_t n_chosen, n_frequent
+
+
 cdef inline void one_side(
-    Sums* s, double* sums, const int* chosen, Py_ssize_t n_chosen, const int* others, Py_ssize_t n_others,
-    const int* frequent, Py_ssize_t n_frequent, const int* alone, Py_ssize_t n_alone, double weight, int group,
+    Sums* s, double* sums, const Row* one, const Row* other, const int* alone, Py_ssize_t n_alone,
+    double weight, int group,
 ) noexcept nogil:
     """Add a pair to the sums of candidates that hold of one item and not of the other.
 
-    IN chosen, frequent: what the one item has; others: what is chosen and the other one has; alone: what is
-    frequent and only the one has.
+    IN alone (n_alone): what is frequent and only the one item has.
     """
     cdef Py_ssize_t i, j = 0
-    for i in range(n_chosen):
-        while j < n_others and others[j] < chosen[i]:
+    for i in range(one.n_chosen):
+        while j < other.n_chosen and other.chosen[j] < one.chosen[i]:
             j += 1
-        if j < n_others and others[j] == chosen[i]:
-            add(s, sums, chosen[i], alone, n_alone, weight, group)
+        if j < other.n_chosen and other.chosen[j] == one.chosen[i]:
+            add(s, sums, one.chosen[i], alone, n_alone, weight, group)
         else:
-            add(s, sums, chosen[i], frequent, n_frequent, weight, group)
+            add(s, sums, one.chosen[i], one.frequent, one.n_frequent, weight, group)
 
 
 cdef inline Py_ssize_t minus(
@@ -144,12 +152,6 @@ cdef inline Py_ssize_t minus(
             out[k] = a[i]
             k += 1
     return k
-
-
-cdef struct Row:
-    const int* chosen
-    const int* frequent
-    Py_ssize_t n_chosen, n_frequent
 
 
 def candidate_sums(
@@ -192,7 +194,6 @@ def candidate_sums(
                         row[1 - side].n_frequent, &alone[0],
                     )
                     one_side(
-                        &s, s.down if side else s.up, row[side].chosen, row[side].n_chosen,
-                        row[1 - side].chosen, row[1 - side].n_chosen, row[side].frequent,
-                        row[side].n_frequent, &alone[0], n_alone, weight[p], <int>g,
+                        &s, s.down if side else s.up, &row[side], &row[1 - side], &alone[0], n_alone,
+                        weight[p], <int>g,
                     )

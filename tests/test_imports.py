@@ -200,7 +200,16 @@ def test_an_extension_imports_no_other_but_questions_which_are_parsed(imports):
         if module[:1] == other[:1] == ("extensions",) and module[1:2] != other[1:2] and other[1:]
     }
     assert subjects == {
-        *("decision", "feature_selection", "fusion", "parsing", "proteins", "questions", "selection"),
+        *(
+            "conjunctions",
+            "decision",
+            "feature_selection",
+            "fusion",
+            "parsing",
+            "proteins",
+            "questions",
+            "selection",
+        ),
         *("speech", "transductive"),
     }
     assert found <= {("questions", "parsing")}

@@ -1,6 +1,6 @@
 """The names that packages with learners, metrics, formats and kernels of their own build on.
 
-They stay as they are within a major version. See CONTRIBUTING for a package of this kind.
+They stay as they are within a major version. See ``rerank help extending`` for a package of this kind.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / ".github" / "CONTRIBUTING.md"
+PAGE = ROOT / "rerank" / "docs" / "extending.md"
 TINY = ROOT / "data" / "spelling-tiny"
 LEARNER = """
 from rerank.extending import Learner, LinearModel
@@ -65,12 +65,12 @@ def rerank(folder: Path, *arguments: object, code: int = 0) -> subprocess.Comple
 
 @pytest.fixture
 def example(tmp_path):
-    """The package of CONTRIBUTING, installed."""
+    """The package of the manual, installed."""
     if not PAGE.exists():
-        pytest.skip("no CONTRIBUTING.md next to these tests")
+        pytest.skip("no sources next to these tests")
     text = PAGE.read_text(encoding="utf-8")
     (toml,) = re.findall(r"^```toml\n# pyproject.toml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    (code,) = re.findall(r"^```python\n# rerank_median.py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (code,) = re.findall(r"^```py\n# rerank_median.py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert len(toml.splitlines()) + len(code.splitlines()) < 60
     project = tomllib.loads(toml)["project"]
     install(tmp_path, project["name"], project["entry-points"]["rerank.extensions"], code, project["version"])

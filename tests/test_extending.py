@@ -1,4 +1,4 @@
-"""The examples of CONTRIBUTING: each is one new file that the contract suites cover without another edit."""
+"""The examples of the manual's page extending: each is one new file that the contract suites cover without another edit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 import rerank
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / ".github" / "CONTRIBUTING.md"
-FILE = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGE = ROOT / "rerank" / "docs" / "extending.md"
+FILE = re.compile(r"^```py\n# (\S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SUITES = {"centroid": "learners", "words": "metrics", "DCG": "metrics", "scored": "formats"}
 
 
@@ -23,7 +23,7 @@ SUITES = {"centroid": "learners", "words": "metrics", "DCG": "metrics", "scored"
 def copy(tmp_path_factory):
     """The package and the contract suites, linked into a new folder, with the files of the examples added."""
     if not PAGE.exists():
-        pytest.skip("no CONTRIBUTING.md next to these tests")
+        pytest.skip("no sources next to these tests")
     folder = tmp_path_factory.mktemp("copy")
     ignored = shutil.ignore_patterns("__pycache__")
     package = Path(rerank.__file__).parent

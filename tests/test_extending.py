@@ -1,4 +1,4 @@
-"""The examples of the manual's page extending: each is one new file that the contract suites cover without another edit."""
+"""The examples of the page extending: each is one new file that the contract suites cover as it is."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,12 @@ NBEST = """\
 2 ||| yes ||| lm= -1 tm= -1 0 ||| -2
 2 |||  ||| lm= 0 tm= -9 0 ||| -9
 """
+
+
+def tsv(path):
+    """The rows of a file, a dictionary each."""
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @dataclass

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
 
+from rerank.data.judge import corpus_value
 from rerank.evaluation.judged import judge, judge_systems, values_of
 from rerank.evaluation.results import Part
-from rerank.metrics.base import prepared_by
+from rerank.metrics.base import parse, prepared_by
 from rerank.metrics.judging import Judging
 
 
@@ -45,3 +47,9 @@ def of_systems(lists, systems, metrics, *, name=None, **settings):
 def every_pair(judged):
     """The same with tests of every two systems."""
     return replace(judged, all_pairs=True)
+
+
+def value(lists, scores, metric):
+    """The corpus value of a metric."""
+    judge = parse(metric).prepare(lists)
+    return corpus_value(judge, judge.per_list(np.asarray(scores, dtype=float)))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
 import pytest
+from command_line import tsv
 
 from rerank.models.base import load_model
 
@@ -16,11 +16,6 @@ NAMES = ("--feature-names", "features.txt")
 def model(rerank, work):
     rerank("train", "--data", "train.letor", *NAMES, "--out", "model")
     return "model"
-
-
-def tsv(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def test_weights(rerank, model):

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import tsv
 
 import rerank as package
 from rerank.core.errors import RerankError
@@ -37,11 +38,6 @@ def files(tmp_path, monkeypatch):
     package.save(lists_of(4, ("passage", "question")), "two.jsonl")
     package.save(package.CandidateLists.from_arrays([[1.0], [2.0]], feature_names=["h"]), "bare.jsonl")
     return tmp_path
-
-
-def tsv(path):
-    header, *rows = [line.split("\t") for line in path.read_text().splitlines()]
-    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def test_what_is_written_is_what_python_computes(rerank, files):

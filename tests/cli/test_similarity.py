@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
 import numpy as np
 import pytest
+from command_line import tsv
 
 import rerank as package
 from rerank.data.scaling import fit_scaling
 from rerank.similarity import gram, nearest, plane, repaired, spectrum
 from rerank.similarity.compare import list_similarity
-
-
-def tsv(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def scaled(path, scaling="zscore"):

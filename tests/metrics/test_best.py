@@ -10,22 +10,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from make import lists as lists_of
-from small_judging import evaluate, values
+from small_judging import evaluate, value, values
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.metrics.draws import Subsets, best_chances
 from rerank.training.train import train
 
 NAN = float("nan")
-
-
-def value(lists: CandidateLists, scores: object, metric: str) -> float:
-    """The corpus value of a metric."""
-    judge = parse(metric).prepare(lists)
-    return corpus_value(judge, judge.per_list(np.asarray(scores, dtype=float)))
 
 
 def test_the_closed_forms_are_the_means_over_all_subsets() -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_judging import value
 
 from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.describe import describe
-from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics import voting
 from rerank.metrics.base import parse
@@ -26,12 +26,6 @@ def lists_of(answers: list[str], right: str = "R", **columns: object) -> Candida
     lists = CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=list(map(len, answers)))
     texts = StringColumn.from_strings("" if letter == "_" else letter for part in answers for letter in part)
     return replace(lists, answers=texts, **columns)
-
-
-def value(lists: CandidateLists, scores: object, metric: str) -> float:
-    """The corpus value of a metric."""
-    judge = parse(metric).prepare(lists)
-    return corpus_value(judge, judge.per_list(np.asarray(scores, dtype=float)))
 
 
 def test_the_most_frequent_answer_wins_and_ties_are_as_stated() -> None:

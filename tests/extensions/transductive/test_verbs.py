@@ -4,20 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from reference.nearest_lists import NearestLists
 
 from rerank import CandidateLists, save
 from rerank.formats import load
-from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 
 QUICK = ("--set", "base.rounds=5", "--set", "noise=3")
-
-
-@pytest.fixture(autouse=True)
-def nearest_lists(monkeypatch):
-    LEARNERS.names()
-    monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
 
 
 def write_lists(path, seed, n_lists=6):

@@ -55,6 +55,14 @@ def test_features_are_matched_by_name_or_number():
     assert both.features.to_dense().tolist() == [[0, 1, 0], [2, 3, 0], [0, 1, 2]]
 
 
+def test_counts_of_another_metric_are_refused():
+    parts = [
+        replace(make(ids, source=ids), counts={m: np.ones((2, 2))}) for ids, m in (("pq", "A"), ("rs", "B"))
+    ]
+    with pytest.raises(DataError, match=r"^rs: found no counts of A, expected some as in pq$"):
+        joined(parts)
+
+
 def test_a_dense_feature_that_a_file_lacks_is_reported():
     with pytest.warns(DataNote) as notes:
         joined([make("pq", ["x", "y"]), make("r", ["x", "z"], source="b")])

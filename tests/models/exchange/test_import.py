@@ -355,6 +355,38 @@ def test_ranklib_round_trip(kind, tmp_path):
     close(scored(again, X[:, : len(again.input_names)]), [score(x) for x in X.astype(f32)])
 
 
+LEAVES = '<split pos="left"><output>1</output></split><split pos="right"><output>-1</output></split>'
+RANKLIB = f"""## LambdaMART
+<ensemble><tree id="1" weight="0.5"><split><feature>3</feature><threshold>0.5</threshold>{LEAVES}
+</split></tree></ensemble>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<ensemble>", "<ensemble></ensemble>", "<tree> in no ensemble"),
+        ("<tree ", "<ensemble>", "<ensemble> in ensemble"),
+        ("</split></tree>", "</tree>", "</tree> without its beginning"),
+        ("</ensemble>", "", "trees that end early"),
+        ('pos="right"', 'pos="left"', "a split that is neither the left nor the right one"),
+        ("<threshold>0.5</threshold>", "", "a split without a threshold, two children or an output"),
+        ("<output>-1</output>", "", "a split without a threshold, two children or an output"),
+        (">0.5</threshold>", ">1e39</threshold>", "too large for single precision"),
+        ("<feature>3", "<feature>x", "feature"),
+    ],
+)
+def test_broken_trees_of_ranklib_are_refused(old, new, message, tmp_path):
+    path = tmp_path / "m.txt"
+    path.write_text(RANKLIB)
+    model = read_model(str(path))
+    assert scored(model, np.array([[0, 0, 0.5], [0, 0, 0.75]])).tolist() == [0.5, -0.5]
+    path.write_text(RANKLIB.replace(old, new, 1))
+    with pytest.raises(rerank.RerankError, match=message) as caught:
+        read_model(str(path))
+    assert "\n" not in str(caught.value)
+
+
 def foreign(name):
     path = FOREIGN / name
     if not path.exists():

@@ -18,6 +18,7 @@ from rerank.core.files.read import opening_once, shown
 from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 from rerank.data.alignment import aligned
+from rerank.data.categories import column_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import switched
 from rerank.data.lists import CandidateLists
@@ -26,7 +27,7 @@ from rerank.data.overlap import LEAST_SHARE, found_in
 from rerank.data.reading import Reading, read_as
 from rerank.formats.base import format_of
 from rerank.formats.common import note
-from rerank.formats.streaming import Blocks, ListsApartError, blocks_of
+from rerank.formats.streaming import Blocks, NeedsWholeError, blocks_of
 from rerank.models.base import Model
 from rerank.models.predictions import Writer, table_lines
 
@@ -79,8 +80,8 @@ def predict_file(
 ) -> Streamed | None:
     """Write predictions block by block.
 
-    If the lines of a list are not contiguous, the file is read as a whole. What was printed before must then
-    be the beginning of the same output.
+    If the lines of a list are not contiguous, the file is read as a whole after all. What was printed before
+    must then be the beginning of the same output.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def predict_file(
     RerankError
         As for whole files; of what was printed before nothing is taken back.
     """
-    if not streams(model, as_):
+    if not streams(model, as_) or any(map(column_of, model.input_names)):  # values of categories
         return None
     format = reading.format or format_of(path)
     missing = reading.missing or read_as(model.missing_policy)
@@ -127,7 +128,7 @@ def predict_file(
     try:
         with atomic_write(out) as file:
             return _Predicting(model, blocks, load, as_, answer, lines, strict).write(file, printed)
-    except ListsApartError:
+    except NeedsWholeError:
         if strict or not blocks.can_be_read_again():
             raise
         if out != "-" or not printed.size:
@@ -219,7 +220,7 @@ class _Predicting:
                     file.flush()
                     printed.add(content)
                     advance(lists.n_lists)
-        except ListsApartError:
+        except NeedsWholeError:
             self.notes, self.known, self.columns = {}, [0, 0], None  # those of the whole file are given
             raise
         finally:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 import rerank
+from rerank.core.files import read as files
 from rerank.formats import streaming
-from rerank.formats.streaming import text
+from rerank.formats.streaming import store, text
+from rerank.formats.table import read as table
 from rerank.models import streaming as predicting
 
 WHOLE = 1 << 40
@@ -70,6 +72,10 @@ def run(rerank: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
             patch.setattr(streaming, "LARGE", WHOLE if block == WHOLE else 0)
             patch.setattr(text, "BLOCK", block)
             patch.setattr(text, "FIRST", block)
+            patch.setattr(store, "VALUES", block)
+            if block < WHOLE:
+                patch.setattr(files, "BLOCK", block)
+                patch.setattr(table, "_ROWS", max(block // 16, 1))
             if block == WHOLE:
                 patch.setattr(predicting, "OUTPUTS", ())
             result = rerank("predict", *arguments, code=None)
@@ -200,3 +206,89 @@ def test_python_gets_sizes(models: dict[str, str], tmp_path: Path, monkeypatch: 
     assert isinstance(found, predicting.Streamed)
     assert (found.lists.n_lists, found.lists.n_items) == (lists.n_lists, lists.n_items)
     assert len((tmp_path / "out").read_text().splitlines()) == lists.n_items
+
+
+def table_of(n_lists: int, seed: int, mark: str = ",") -> str:
+    """A table of lists with features and texts, some of them quoted over several lines."""
+    rng = random.Random(seed)
+    rows = [mark.join(["qid", "id", "1", "2", "note", "text", "3", "4", "label"])]
+    for q in range(n_lists):
+        for i in range(rng.randint(1, 4)):
+            values = [str(rng.randint(-99, 99) / 8) for _ in range(4)]
+            text = rng.choice(["the cat", '"a, cat"', '"two\nlines"', '"a ""cat"""', ""])
+            cells = [f"q{q}", f"d{i}", *values[:2], "n/a", text.replace(",", mark), *values[2:], str(i)]
+            rows.append(mark.join(cells))
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("as_", OUTPUTS)
+@pytest.mark.parametrize("name", ["perceptron", "zscore", "list", "mean"])
+def test_tables(models: dict[str, str], run: Run, tmp_path: Path, name: str, as_: str) -> None:
+    for mark in ",\t":
+        path = tmp_path / ("a.csv" if mark == "," else "a.tsv")
+        found = table_of(25, 1, mark)
+        path.write_text(found.replace("two\nlines", "one line") if as_ == "best" else found)
+        assert same(run, models[name], path, "--as", as_)[0] == 0
+        assert same(run, models[name], "-", "--format", "table", content=path.read_bytes())[0] == 0
+    assert same(run, models[name], path, "--features", "1-3")[0] == 2
+    assert same(run, models[name], path, "--first-best", "2", "--keep-margin", ".5")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "code"),
+    [
+        ("qz,d,1,2,n,t,3,x,0", 2),
+        ("qz,d,1,2,n,t,3,,0", 2),
+        ("qz,d,1,2", 2),
+        (",d,1,2,n,t,3,4,0", 2),
+        ('qz,d,1,2,n,"t,3,4,0', 2),
+        ("qz,d,1,2,7,t,3,4,0", 0),
+    ],
+)
+def test_rows_of_the_last_block(
+    models: dict[str, str], run: Run, tmp_path: Path, cells: str, code: int
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(table_of(20, 2) + cells + "\n")
+    whole = run(WHOLE, models["zscore"], path)
+    assert whole[0] == code
+    for block in (1, 100, 1 << 20):
+        found = run(block, models["zscore"], path)
+        assert (found[0], found[2][0]) == (code, whole[2][0])  # the error is the first one
+        assert whole[1] in (found[1], "")
+
+
+def test_columns_of_a_table_that_come_late(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    """A column without a cell is none, until a row has one: then the whole file decides."""
+    path = tmp_path / "a.csv"
+    rows = [f"q{i // 2},{i},1,2,," for i in range(40)]
+    path.write_text("\n".join(["qid,id,1,2,3,4", *rows]) + "\n")
+    for name in ("mean", "zscore"):
+        same(run, models[name], path, "--missing", "mean" if name == "mean" else "nan")
+    path.write_text("\n".join(["qid,id,1,2,3,4", *rows, "z,1,1,2,3,4"]) + "\n")
+    assert same(run, models["mean"], path, "--out", tmp_path / "out")[0] == 0
+    for block in (16, WHOLE):
+        assert run(block, models["zscore"], path, "--missing", "nan")[0] == 2
+
+
+def test_rows_that_are_apart(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(table_of(20, 3) + "q1,late,1,2,n,t,3,4,0\n")
+    n_lines = path.read_text().count("\n")
+    assert same(run, models["list"], path, "--out", tmp_path / "out")[0] == 0
+    assert same(run, models["zscore"], path)[0] == 0
+    code, out, err = run(40, models["list"], path, "--as", "table")
+    assert (code, bool(out)) == (2, True)
+    assert f"a.csv:{n_lines}: found list 'q1' again (its first line is" in err[-1]
+
+
+def test_stores(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.letor"
+    path.write_bytes(b"\n".join(lines_of(30, seed=8)))
+    for layout in ("dense", "sparse"):
+        rerank.save(rerank.load(path, layout=layout), str(tmp_path / f"{layout}.store"))
+        for name in ("perceptron", "list", "mean"):
+            for as_ in OUTPUTS:
+                assert same(run, models[name], tmp_path / f"{layout}.store", "--as", as_)[0] == 0
+    options = ("--features", "1-4", "--first-best", "1", "--keep-margin", "1")
+    assert same(run, models["zscore"], tmp_path / "dense.store", *options)[0] == 0

@@ -10,17 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from rerank.core.files.read import is_pipe, shown
+from rerank.core.errors import RerankError
+from rerank.core.files.read import is_pipe, opened, shown
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading, ReadOptions
 from rerank.formats.base import NEXT_BLOCK, Format
-from rerank.formats.streaming import svmlight
-from rerank.formats.streaming.seen import ListsApartError as ListsApartError
+from rerank.formats.streaming import store, svmlight, table
+from rerank.formats.streaming.chunks import BlockReader
+from rerank.formats.streaming.seen import NeedsWholeError as NeedsWholeError
 from rerank.formats.streaming.seen import SeenLists
 
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks
-_OPTIONS = {"svmlight": svmlight.OPTIONS}  # of reading that mean the same for a block as for the file
+# Options of reading that mean the same for a block as for the file.
+_OPTIONS = {"store": store.OPTIONS, "svmlight": svmlight.OPTIONS, "table": table.OPTIONS}
 
 
 class _EndError(Exception):
@@ -35,7 +38,7 @@ class Blocks:
     path : str
     """
 
-    def __init__(self, reader: svmlight.SVMLightBlocks) -> None:
+    def __init__(self, reader: BlockReader) -> None:
         self.path = reader.path
         self._reader = reader
 
@@ -49,8 +52,9 @@ class Blocks:
 
         Raises
         ------
-        ListsApartError
-            If the lines of a list are not contiguous; it names two of them.
+        NeedsWholeError
+            If the lines of a list are not contiguous (it names two of them), or only the whole file shows
+            what its columns are.
         RerankError
             As for the whole file, once the block with the fault is asked for.
         """
@@ -65,7 +69,8 @@ class Blocks:
             found = next(blocks, None)
             if found is None:
                 raise _EndError
-            seen.add(found, reader.item_lines)
+            if not reader.ids_differ:
+                seen.add(found, reader.item_lines)
             return found
 
         while True:
@@ -84,7 +89,14 @@ class Blocks:
 
     def can_be_read_again(self) -> bool:
         """Return whether the whole can be read after this; the rest of a pipe is read to find out."""
-        return not is_pipe(self.path) or self._reader.drain()
+        if not is_pipe(self.path):
+            return True
+        self._reader.drain()
+        try:
+            with opened(self.path):
+                return True
+        except RerankError:
+            return False
 
 
 def blocks_of(
@@ -105,11 +117,15 @@ def blocks_of(
         The columns that the lists should have, and whether those they lack are something else than 0; see
         ``svmlight.least_width``.
     """
-    if format not in _OPTIONS or set(reading.changed()) - _OPTIONS[format] or reading.features:
+    if format not in _OPTIONS or set(reading.changed()) - _OPTIONS[format]:
         return None
-    if reading.first_best not in (None, "input"):
-        return None
+    if format == "store":
+        return Blocks(store.StoreBlocks(path)) if store.is_streamed(path, LARGE) else None
     if not is_pipe(path) and not (os.path.isfile(path) and os.path.getsize(path) >= LARGE):
         return None
+    if format == "table":
+        return Blocks(table.TableBlocks(path))
+    if reading.features or reading.first_best not in (None, "input"):
+        return None  # the columns of a block need not be those of the file
     width = svmlight.least_width(path, reading, n_columns, filled)
     return None if width is None else Blocks(svmlight.SVMLightBlocks(path, width))

@@ -12,8 +12,12 @@ from rerank.data.lists import CandidateLists
 from rerank.formats.common import quoted
 
 
-class ListsApartError(FormatError):
-    """The lines of a list are not together, which readers of whole files accept."""
+class NeedsWholeError(FormatError):
+    """Something that readers of whole files accept, and blocks do not."""
+
+
+class ListsApartError(NeedsWholeError):
+    """The lines of a list are not together."""
 
 
 class SeenLists:
@@ -56,7 +60,11 @@ class SeenLists:
             if len(found):
                 i = int(found[0])
                 raise self._error(lists.list_ids[i], lines[lists.offsets[i]], begins[at[i]])
-        order = np.argsort(hashes)
+        order = np.argsort(hashes, kind="stable")
+        same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        if len(same):
+            i, again = order[same[0]], order[same[0] + 1]
+            raise self._error(lists.list_ids[i], *lines[lists.offsets[[again, i]]])
         self._parts.append((hashes[order], lines[lists.offsets[:-1]][order]))
         while len(self._parts) > 1 and len(self._parts[-2][0]) < 2 * len(self._parts[-1][0]):
             (known, begins), (more, more_begins) = self._parts.pop(), self._parts.pop()

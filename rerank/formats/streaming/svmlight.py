@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rerank.core.errors import DataNote, FormatError, RerankError
-from rerank.core.files.read import is_pipe, opened, read_head, shown
+from rerank.core.errors import DataNote, FormatError
+from rerank.core.files.read import is_pipe, read_head, shown
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
 from rerank.formats.buffers import BOM, pieces_of_lines
 from rerank.formats.feature_columns import WIDE, read_feature_names
+from rerank.formats.streaming.chunks import BlockReader
 from rerank.formats.streaming.text import TextBlock, blocks_of_lists
 from rerank.formats.svmlight.read import (
     first_item,
@@ -84,7 +85,7 @@ def least_width(path: str, options: ReadOptions, wanted: int, filled: bool) -> i
     return max(scan(piece, first, False)[2] for piece in pieces_of_lines(path, _EXPECTED))
 
 
-class SVMLightBlocks:
+class SVMLightBlocks(BlockReader):
     """The lists of a SVMlight file with qids, block by block.
 
     Parameters
@@ -95,15 +96,12 @@ class SVMLightBlocks:
     """
 
     def __init__(self, path: str, width: int) -> None:
-        self.path, self.width = path, width
+        super().__init__(path)
+        self.width = width
         self.block = TextBlock(b"", 0)  # that was read last
         self._texts = blocks_of_lists(path, last_list)
 
     def lists(self, options: ReadOptions) -> Iterator[CandidateLists]:
-        """Yield the lists; what counts over all items is reported at the end.
-
-        Raises FormatError at the first bad line, as the reader of whole texts.
-        """
         source, names = shown(self.path), None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
@@ -130,18 +128,11 @@ class SVMLightBlocks:
             yield found
         note_without_ids(source, without, n_items)
 
-    def drain(self) -> bool:
-        """Read the rest of a pipe; return whether all of it was kept, so that it can be read again."""
+    def drain(self) -> None:
         for _ in self._texts:
             pass
-        try:
-            with opened(self.path):
-                return True
-        except RerankError:
-            return False
 
     def item_lines(self, n_items: int) -> Index:
-        """Return the line of each item of the block that was read last, in the order of the file."""
         return self.block.item_lines(n_items, _is_item)
 
 

@@ -176,10 +176,10 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.name = shown(path)
-        self._blocks = whole_lines(path)
+        self.blocks = whole_lines(path)
         self._room = np.empty(0, dtype=np.uint8)
         self._line = 1  # on which ``text`` starts
-        self._load(next(self._blocks, b""))
+        self._load(next(self.blocks, b""))
         if not self.size:
             raise FormatError(self.name, None, "an empty file", "a header of column names")
         first, _, _ = self._rest().partition(b"\n")
@@ -217,7 +217,7 @@ class Source:
         """
         if self.at == self.size:
             self._line = self.line_of(self.at)
-            self._load(next(self._blocks, b""))
+            self._load(next(self.blocks, b""))
         self._check_utf8(self._unchecked)
         self._unchecked = b""
         return self.size > 0
@@ -234,7 +234,7 @@ class Source:
             return cells, self.at + end
         parts = [rest]
         size = 0
-        while fault == OPEN and size < len(rest) and (block := next(self._blocks, b"")):
+        while fault == OPEN and size < len(rest) and (block := next(self.blocks, b"")):
             parts.append(block)
             size += len(block)
         line = self.line_of(self.at)
@@ -285,13 +285,13 @@ _SPARE = 64  # bytes of strings that the kernel may write further
 
 def read_table(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a table; raises FormatError at a fault, ConfigError if a column is absent."""
-    reader = _Reader(Source(path), options)
+    reader = TableReader(Source(path), options)
     while reader.source.more():
         reader.read_rows()
     return reader.finish()
 
 
-class _Reader:
+class TableReader:
     """The columns of a table, which grow."""
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
@@ -299,28 +299,33 @@ class _Reader:
         self.source = source
         self.options = options
         self.roles = roles = roles_of(header, options, source.name)
-        self.grouper = Grouper(source.name, options.strict)
         self.features = [Numbers(header[j], j) for j in roles.features]
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
         as_text += roles.categories.values()
         label = None if roles.label in as_text else roles.label
         self.label = None if label is None else Numbers(header[label], label)
-        self.labels = Rows(f"the labels of {source.name}", np.float64)
-        self.strings = {j: StringBuilder() for j in as_text if j is not None}
-        self.bytes = np.empty((len(self.strings) + 1, 0), dtype=np.uint8)  # of strings of a block
-        self.lines: list[Index] = []  # of rows with classes, for messages
-        self.n_rows = 0
+        self.as_text = [j for j in dict.fromkeys(as_text) if j is not None]
+        self.bytes = np.empty((len(self.as_text) + 1, 0), dtype=np.uint8)  # of strings of a block
         self.too_large: DataError | None = None
         self.plan = self._plan()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with no row."""
+        self.grouper = Grouper(self.source.name, self.options.strict)
+        self.labels = Rows(f"the labels of {self.source.name}", np.float64)
+        self.strings = {j: StringBuilder() for j in self.as_text}
+        self.lines: list[Index] = []  # of rows with classes, for messages
+        self.n_rows = 0
         self._give_places()
 
     def _plan(self) -> Index:
         plan = np.zeros((len(self.source.header), _ENTRIES), dtype=np.int64)
         plan[:, _BLANK] = -1
-        for i, place in enumerate(self.strings):
+        for i, place in enumerate(self.as_text):
             plan[place, [_KIND, _PLACE]] = KINDS["string"], i
         if self.roles.lists is not None:
-            plan[self.roles.lists, [_KIND, _PLACE]] = KINDS["list"], len(self.strings)
+            plan[self.roles.lists, [_KIND, _PLACE]] = KINDS["list"], len(self.as_text)
         if self.label is not None:
             plan[self.label.place, _KIND] = KINDS["label"]
         return plan

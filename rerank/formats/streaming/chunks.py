@@ -1,0 +1,81 @@
+"""Lists that were read in chunks of lines or rows: those that two chunks cut are put together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from rerank.core.types import Index
+from rerank.data.columns.strings import StringColumn
+from rerank.data.joining import joined
+from rerank.data.lists import CandidateLists
+from rerank.data.reading import ReadOptions
+
+Chunk = tuple[CandidateLists, Index]  # and the line of each item, in the order of the file
+_CUT = StringColumn.from_strings([b"\0the last list of the chunk before"])
+
+
+def whole_lists(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Yield the same items in whole lists: the last list of a chunk waits for the next chunk.
+
+    Chunks have ids of lists and the same columns; of columns of lists only the ids are kept right.
+    """
+    tail: Chunk | None = None
+    for chunk in chunks:
+        lists, lines = chunk if tail is None else _merged(tail, chunk)
+        tail = None
+        if lists.rows is not None:
+            yield lists, lines  # which is refused
+        elif lists.n_lists > 1:
+            last = int(lists.offsets[-2])
+            yield lists.subset(np.arange(lists.n_lists - 1)), lines[:last]
+            tail = lists.subset([lists.n_lists - 1]), lines[last:]
+        else:
+            tail = lists, lines
+    if tail is not None:
+        yield tail
+
+
+def _merged(tail: Chunk, chunk: Chunk) -> Chunk:
+    """The last list of a chunk and the lists of the next one."""
+    (last, before), (lists, after) = tail, chunk
+    assert last.list_ids is not None
+    assert lists.list_ids is not None
+    found = joined([replace(last, list_ids=_CUT), lists])
+    names = [last.list_ids[0], *lists.list_ids]
+    offsets = found.offsets
+    if names[0] == names[1]:
+        names, offsets = names[1:], np.delete(offsets, 1)
+    ids = StringColumn.from_strings(names)
+    return replace(found, offsets=offsets, list_ids=ids, source=lists.source), np.concatenate([before, after])
+
+
+class BlockReader(ABC):
+    """The lists of a file, some at a time.
+
+    Attributes
+    ----------
+    path : str
+    ids_differ : bool
+        Whether list ids are known to differ, so that nothing has to be remembered.
+    """
+
+    ids_differ = False
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @abstractmethod
+    def lists(self, options: ReadOptions) -> Iterator[CandidateLists]:
+        """Yield the lists; raises RerankError as the reader of the whole file."""
+
+    @abstractmethod
+    def item_lines(self, n_items: int) -> Index:
+        """Return the line of each item of the block that was read last, in the order of the file."""
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Read the rest of a pipe."""

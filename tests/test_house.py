@@ -74,6 +74,7 @@ NEW_ROOMS = (
     "training/cross_validation.py",
     *("formats/streaming/", "models/streaming.py"),
     "data/shards/",
+    *("formats/sharding.py", "formats/regrouping.py", "cli/convert.py"),
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (400, 70, 8)

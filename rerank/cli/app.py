@@ -43,7 +43,7 @@ VERBS = {
     "validate": ("lists.validate", "Report what a file holds: lists, items, features, labels, oddities."),
     "pairs": ("lists.pairs", "Count the pairs of pair relations, with labels as they are and quantised."),
     "convert": (
-        "lists.convert",
+        "convert.convert",
         "Write lists in another format; a store (NAME.store) opens at once and keeps every column.",
     ),
     "append": ("lists.append", "Add named features from numbers that other programs wrote."),

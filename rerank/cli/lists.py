@@ -1,4 +1,4 @@
-"""Verbs about files of lists: ``validate``, ``pairs``, ``convert``, ``append``, ``split`` and ``label``."""
+"""Verbs about files of lists: ``validate``, ``pairs``, ``append``, ``split`` and ``label``."""
 
 from __future__ import annotations
 
@@ -70,29 +70,6 @@ def pairs(given: Pairs) -> None:
     schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
     rows = [scheme.row() for scheme in schemes]
     write(given.as_, schemes.lines, lambda: rows, schemes.tables, out=given.out)
-
-
-class Convert(Writes, Verb):
-    """Options of ``rerank convert``."""
-
-    reads: ClassVar = True
-
-    data: str = setting(..., "lists to read; - is standard input", argument=True, metavar="DATA")
-
-
-@verb(Convert)
-def convert(given: Convert) -> None:
-    """Write lists in another format; a store (NAME.store) opens at once and keeps every column.
-
-    \b
-    rerank convert train.txt.gz --out train.store
-    """
-    from rerank.formats.base import format_for
-    from rerank.formats.convert import save
-    from rerank.formats.sources import size_of
-
-    made = save(given.data, given.out, given.to, reading=given.reading)
-    inform(f"{size_of(made)} to {given.out} ({given.to or format_for(given.out)})")
 
 
 class Append(Writes, Verb):

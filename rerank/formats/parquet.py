@@ -146,10 +146,8 @@ class _Reader:
 
     def _is_number(self, kind: Any) -> bool:
         types = self.pa.types
-        return any(
-            is_kind(kind)
-            for is_kind in (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal)
-        )
+        kinds = types.is_floating, types.is_integer, types.is_boolean, types.is_decimal
+        return any(is_kind(kind) for is_kind in kinds)
 
     def lists(self) -> CandidateLists:
         """Return all lists; raises FormatError if a value is absent or infinite."""

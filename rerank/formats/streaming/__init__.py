@@ -42,13 +42,17 @@ class Blocks:
         self.path = reader.path
         self._reader = reader
 
-    def lists(self, load: Callable[[], CandidateLists]) -> Iterator[CandidateLists]:
+    def lists(
+        self, load: Callable[[], CandidateLists], *, may_be_apart: bool = False
+    ) -> Iterator[CandidateLists]:
         """Yield the lists, some at a time.
 
         Parameters
         ----------
         load : callable
             Returns the lists of the file through ``Format.read``.
+        may_be_apart : bool
+            Yield lists that are apart in parts, each with its id, in place of an error.
 
         Raises
         ------
@@ -69,7 +73,7 @@ class Blocks:
             found = next(blocks, None)
             if found is None:
                 raise _EndError
-            if not reader.ids_differ:
+            if not (reader.ids_differ or may_be_apart):
                 seen.add(found, reader.item_lines)
             return found
 

@@ -67,8 +67,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     known = KNOWN_OF_CLASSES if options.classes else KNOWN
     place = {name: j for j, name in enumerate(header) if name}
     nameless = sum(not name for name in header)
-    twice = first_repeated(filter(None, header))
-    if twice is not None:
+    if (twice := first_repeated(filter(None, header))) is not None:
         name = list(filter(None, header))[twice]
         raise FormatError(source, 1, f"two columns {quoted(name)}", "each column once")
     given = {option: getattr(options, option) for option in KNOWN if getattr(options, option) is not None}

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from rerank.core.files.write import scratch
 from rerank.core.text import count
-from rerank.core.types import Index
+from rerank.core.types import Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
@@ -25,16 +25,21 @@ from rerank.data.store import write_store
 from rerank.data.store_reader import read_store
 from rerank.formats.common import note
 from rerank.formats.streaming import Blocks
+from rerank.formats.streaming.chunks import with_empty_ids
 
 _SPILLED = 1 << 25  # bytes of text or so in a temporary store
 
 
 class _Parts(Struct):
-    """The parts of lists in one temporary store: their lists by hash, later by number, and their items."""
+    """The parts of lists in one temporary store: their lists by hash, later by number, and their items.
+
+    ``apart``: whether the lines of each part are not contiguous.
+    """
 
     path: str
     lists: Index
     items: Index
+    apart: Mask
 
 
 def regrouped_blocks(
@@ -71,6 +76,7 @@ def _spilled(blocks: Blocks, load: Callable[[], CandidateLists], place: str) -> 
     """The parts of lists in temporary stores, and the bytes of these."""
     parts: list[_Parts] = []
     waiting: list[CandidateLists] = []
+    apart: list[Mask] = []
     n_bytes = 0
 
     def spill() -> None:
@@ -78,13 +84,16 @@ def _spilled(blocks: Blocks, load: Callable[[], CandidateLists], place: str) -> 
         path = os.path.join(place, f"{len(parts)}.store")
         hashes = [hash(name) for lists in waiting for name in lists.list_ids or ()]
         lists = _one_after_the_other(waiting)
+        flags = np.concatenate(apart)
         waiting.clear()
+        apart.clear()
         write_store(lists, path)
         n_bytes += sum(entry.stat().st_size for entry in os.scandir(path))
-        parts.append(_Parts(path, np.array(hashes, dtype=np.int64), lists.lengths))
+        parts.append(_Parts(path, np.array(hashes, dtype=np.int64), lists.lengths, flags))
 
     for lists in blocks.lists(load, may_be_apart=True):
         waiting.append(replace(lists, rows=None))
+        apart.append(_apart(lists))
         if sum(one.n_items * max(one.n_features, 8) for one in waiting) * 8 >= _SPILLED:
             spill()
     if waiting:
@@ -92,9 +101,20 @@ def _spilled(blocks: Blocks, load: Callable[[], CandidateLists], place: str) -> 
     return parts, n_bytes
 
 
+def _apart(lists: CandidateLists) -> Mask:
+    """Whether the lines of each list are not contiguous (n_lists)."""
+    if lists.rows is None:
+        return np.zeros(lists.n_lists, dtype=bool)
+    gaps = np.diff(lists.rows, prepend=-1) != 1
+    gaps[lists.offsets[:-1]] = False
+    return np.logical_or.reduceat(gaps, lists.offsets[:-1])
+
+
 def _one_after_the_other(sets: Sequence[CandidateLists]) -> CandidateLists:
     """Lists of several sets, which may have the same ids."""
     names = [name for lists in sets for name in lists.list_ids or ()]
+    if any(lists.item_ids is not None for lists in sets):
+        sets = [lists if lists.item_ids is not None else with_empty_ids(lists) for lists in sets]
     bare = [
         replace(lists, list_ids=StringColumn.from_strings(f"{k} {i}" for i in range(lists.n_lists)))
         for k, lists in enumerate(sets)
@@ -108,12 +128,13 @@ def _number(parts: Sequence[_Parts]) -> int:
     _, first, places, sizes = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
     numbers = np.empty(len(first), dtype=np.int64)
     numbers[np.argsort(first)] = np.arange(len(first))
-    at = 0
+    several, at = sizes > 1, 0
     for one in parts:
-        n = len(one.lists)
-        one.lists = numbers[places[at : at + n]]
-        at += n
-    return int(np.count_nonzero(sizes > 1))
+        own = places[at : at + len(one.lists)]
+        several[own[one.apart]] = True
+        one.lists = numbers[own]
+        at += len(own)
+    return int(np.count_nonzero(several))
 
 
 def _collected(parts: Sequence[_Parts], n_bytes: int, size: int, source: str) -> Iterator[CandidateLists]:

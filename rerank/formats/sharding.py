@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from msgspec import Struct
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.read import is_pipe, opening_once
+from rerank.core.files.read import is_pipe, opening_once, read_head
 from rerank.core.text import count
-from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 from rerank.data.shards.manifest import Manifest
@@ -21,9 +19,11 @@ from rerank.formats.base import format_of, load_for
 from rerank.formats.regrouping import regrouped_blocks
 from rerank.formats.sources import check_outputs
 from rerank.formats.streaming import NeedsWholeError, blocks_of
+from rerank.formats.streaming.chunks import with_empty_ids
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([kKMG]?)B?")
 _LEAST = 1_000_000
+_NAMED = re.compile(rb"^[^#\n]*[^#\s][ \t]+qid:[^#\n]*#[ \t]*[^\s]", re.MULTILINE)
 
 
 class Converted(Struct):
@@ -88,26 +88,39 @@ def convert_to_shards(
     check_outputs({"--out": target}, [*paths, *reading.files()], store=True)
     absent = float("nan") if reading.missing == "nan" else 0.0
     apart: list[str] = []
+    has_ids = True if any(map(_names_items, paths)) else None
     while True:
-        files = _Files(paths, apart, reading, size)
-        key = key_of([*paths, *reading.files()], (reading, size, apart))
+        files = _Files(paths, apart, has_ids, reading, size)
+        key = key_of([*paths, *reading.files()], (reading, size, apart, has_ids))
         try:
-            return Converted(
-                write_shards(files.blocks(), target, size, key=key, absent=absent), files.n_items
-            )
+            made = write_shards(files.blocks(), target, size, key=key, absent=absent)
+            return Converted(made, files.n_items)
+        except _LateIdsError:
+            has_ids = True
         except NeedsWholeError as error:
             if reading.strict or error.path in apart or error.path not in paths or is_pipe(error.path):
                 raise
             apart.append(error.path)
 
 
+def _names_items(path: str) -> bool:
+    """Whether the beginning of a file has comments after items, which SVMlight takes for ids."""
+    return not os.path.isdir(path) and _NAMED.search(read_head(path)) is not None
+
+
+class _LateIdsError(Exception):
+    """Items have ids, those of the first lists have none."""
+
+
 class _Files:
     """The lists of files, block by block; those of ``apart`` are brought together."""
 
-    def __init__(self, paths: Sequence[str], apart: Sequence[str], reading: Reading, size: int) -> None:
+    def __init__(
+        self, paths: Sequence[str], apart: Sequence[str], has_ids: bool | None, reading: Reading, size: int
+    ) -> None:
         self.paths, self.apart, self.reading, self.size = paths, apart, reading, size
         self.n_items = 0
-        self.has_ids: bool | None = None  # whether items of the first lists have
+        self.has_ids = has_ids  # None = as the first lists
 
     def blocks(self) -> Iterator[CandidateLists]:
         """Yield the lists; all blocks have the same columns."""
@@ -116,8 +129,10 @@ class _Files:
                 self.n_items += lists.n_items
                 if self.has_ids is None:
                     self.has_ids = lists.item_ids is not None
+                if not self.has_ids and lists.item_ids is not None and not any(map(is_pipe, self.paths)):
+                    raise _LateIdsError
                 if self.has_ids and lists.item_ids is None:
-                    lists = replace(lists, item_ids=StringColumn.from_strings([b""] * lists.n_items))
+                    lists = with_empty_ids(lists)
                 yield lists
 
     def _of_file(self, path: str) -> Iterator[CandidateLists]:

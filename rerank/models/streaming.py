@@ -6,7 +6,6 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import IO
 
 import numpy as np
@@ -19,7 +18,6 @@ from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.categories import column_of
-from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import switched
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
@@ -28,6 +26,7 @@ from rerank.data.reading import Reading, read_as
 from rerank.formats.base import format_of
 from rerank.formats.common import note
 from rerank.formats.streaming import Blocks, NeedsWholeError, blocks_of
+from rerank.formats.streaming.chunks import with_empty_ids
 from rerank.models.base import Model
 from rerank.models.predictions import Writer, table_lines
 
@@ -255,7 +254,7 @@ class _Predicting:
         self.has_ids = has or bool(self.has_ids)
         if has == self.has_ids:
             return lists
-        return replace(lists, item_ids=StringColumn.from_strings([b""] * lists.n_items))
+        return with_empty_ids(lists)
 
     def _aligned(self, lists: CandidateLists) -> CandidateLists:
         """The lists with the columns of the model; what does not match is noted for all blocks together."""

@@ -8,9 +8,10 @@ every option of reading works as for whole files, and the whole file is the case
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 
-from rerank.core.errors import RerankError
+from rerank.core.errors import DataNote, RerankError
 from rerank.core.files.read import is_pipe, opened, shown
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
@@ -80,7 +81,9 @@ class Blocks:
         while True:
             token = NEXT_BLOCK.set(next_block)
             try:
-                lists = load()
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", r"(?s).*are not contiguous \(", DataNote)
+                    lists = load()
             except _EndError:
                 return
             finally:

@@ -79,3 +79,8 @@ class BlockReader(ABC):
     @abstractmethod
     def drain(self) -> None:
         """Read the rest of a pipe."""
+
+
+def with_empty_ids(lists: CandidateLists) -> CandidateLists:
+    """Return lists whose items have empty ids, as items have without a comment beside others with one."""
+    return replace(lists, item_ids=StringColumn.from_strings([b""] * lists.n_items))

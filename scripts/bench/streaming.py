@@ -1,8 +1,9 @@
-"""``rerank predict`` block by block compared with reading the whole file: CPU, peak memory, first line.
+"""``rerank predict`` and ``convert --shards`` compared with reading the whole file: CPU, memory, first line.
 
 Makes a LETOR file of 10 features in lists of 10, and a model. Each way runs in its own process: ``whole``
-is ``rerank.predict`` of the file, ``file`` and ``pipe`` are ``rerank predict``. The outputs must be the same
-bytes. Sizes grow from 1/16 to 1; the last lines have the ratios, and the exponent of CPU time from 1/4 to 1.
+is ``rerank.predict`` of the file, ``file`` and ``pipe`` are ``rerank predict``. Their outputs must be the
+same bytes. ``load`` reads the lists, ``shards`` converts them. Sizes grow from 1/16 to 1; the last lines
+have the ratios, and the exponent of CPU time from 1/4 to 1.
 
     python scripts/bench/streaming.py [--lines 5000000]
 """
@@ -25,6 +26,8 @@ from common import arguments
 from rerank.core.memory import PEAK_UNIT
 
 _WHOLE = "import sys, rerank; rerank.predict(sys.argv[1], sys.argv[2], out='-')"
+_LOAD = "import sys, rerank; rerank.load(sys.argv[1])"
+SHARDS = ("--shards", "128MB", "--out")
 _COMMAND = "import sys; from rerank.cli import main; main()"
 
 
@@ -67,7 +70,7 @@ def main() -> None:
         python = [sys.executable, "-c"]
         train_it = ["train", "--data", str(train), "--learner", "ridge", "--out", model, "--quiet"]
         subprocess.run([*python, _COMMAND, *train_it], check=True)
-        print(f"{'lines':>9}  way    CPU s  peak MB  first line s")
+        print(f"{'lines':>9}  way     CPU s  peak MB  first line s")
         for share in (16, 4, 1):
             n = n_lines // share
             path = Path(folder, f"{n}.letor")
@@ -77,16 +80,20 @@ def main() -> None:
                 "whole": ([*python, _WHOLE, model, str(path)], None),
                 "file": ([*verb, str(path)], None),
                 "pipe": ([*verb, "-", "--format", "svmlight"], path),
+                "load": ([*python, _LOAD, str(path)], None),
+                "shards": ([*python, _COMMAND, "convert", str(path), *SHARDS, f"{folder}/{n}.shards"], None),
             }
             for way, (command, content) in ways.items():
                 one = found[way, share] = measured(command, content)
-                print(f"{n:9}  {way:5}{one['cpu']:7.2f}{one['peak']:9.0f}{one['first']:14.2f}", flush=True)
-            assert len({found[way, share]["output"] for way in ways}) == 1
+                print(f"{n:9}  {way:6}{one['cpu']:7.2f}{one['peak']:9.0f}{one['first']:14.2f}", flush=True)
+            assert len({found[way, share]["output"] for way in ("whole", "file", "pipe")}) == 1
             path.unlink()
-        for way in ("file", "pipe"):
-            cpu, peak = (found["whole", 1][key] / found[way, 1][key] for key in ("cpu", "peak"))
+        for way, other in (("file", "whole"), ("pipe", "whole"), ("shards", "load")):
+            cpu, peak = (found[other, 1][key] / found[way, 1][key] for key in ("cpu", "peak"))
             growth = math.log(found[way, 1]["cpu"] / found[way, 4]["cpu"], 4)
-            print(f"{way}: {cpu:.2f} x less CPU, {peak:.1f} x less memory than whole; exponent {growth:.2f}")
+            print(
+                f"{way}: {cpu:.2f} x less CPU, {peak:.1f} x less memory than {other}; exponent {growth:.2f}"
+            )
 
 
 if __name__ == "__main__":

@@ -112,6 +112,7 @@ VERBS = {
 # Values for options of a verb's own whose help names none; FILE, N and choices need none here.
 VALUES = {
     "--metric": "label@1",
+    "--shards": "1MB",
     "--learner": "prank",
     "--set": "seed=1",
     "similarity --set": "components=2",

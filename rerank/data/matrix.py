@@ -15,7 +15,8 @@ from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, Floats, Index, Ints, Mask
 from rerank.data.arrays import is_masked, real_array
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.npy import row_blocks, taken
+from rerank.data.npy import mapping, release, row_blocks, taken
+from rerank.data.shards.large import is_large, large_array
 from rerank.native.data import _matrix
 
 
@@ -474,9 +475,26 @@ class Dense(Features):
     def column(self, j: int) -> Floats:
         return self.values[:, j].astype(np.float64)
 
+    def by_column(self) -> Iterator[tuple[Ints | None, Floats]]:
+        if mapping(self.values) is None or not is_large(self.values.nbytes):
+            yield from Features.by_column(self)
+            return
+        columns = large_array(self.values.shape[::-1], self.dtype, "features by column")
+        for rows in row_blocks(self.values):
+            columns[:, rows] = self.values[rows].T
+        for column in columns:
+            yield None, column.astype(np.float64)
+            release(column)
+
     def select(self, columns: Index, n_features: int) -> Dense:
-        require_dense(self.n_items, n_features, self.dtype)
         kept = np.flatnonzero(columns >= 0)
+        if mapping(self.values) is not None and is_large(self.values.nbytes):
+            out = large_array((self.n_items, n_features), self.dtype, "selected features")
+            for rows in row_blocks(self.values):
+                out[rows, columns[kept]] = self.values[rows][:, kept]
+                release(out[rows])
+            return Dense(out)
+        require_dense(self.n_items, n_features, self.dtype)
         if np.array_equal(columns[kept], np.arange(n_features)):  # nothing absent, in the same order
             return Dense(np.take(self.values, kept, axis=1))
         out = np.zeros((self.n_items, n_features), dtype=self.values.dtype)

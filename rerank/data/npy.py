@@ -123,7 +123,7 @@ def row_blocks(values: AnyArray, offsets: Index | None = None) -> Iterator[slice
     values : array (n_rows, ...), C-contiguous. One that is no mapped file is a single range.
     offsets : of lists of rows that no range may cut, int64 (n_lists + 1); None = each row is one.
     """
-    pages, n_rows = _mapping(values), len(values)
+    pages, n_rows = mapping(values), len(values)
     step = max(BLOCK // max(values.nbytes // max(n_rows, 1), 1), 1)
     if pages is None or step >= n_rows:
         yield slice(0, n_rows)
@@ -140,7 +140,7 @@ def row_blocks(values: AnyArray, offsets: Index | None = None) -> Iterator[slice
 
 def taken(values: AnyArray, rows: Index) -> AnyArray:
     """Return a copy of the rows of an array, in their order; pages of a mapped file are given back."""
-    pages, n_rows = _mapping(values), len(rows)
+    pages, n_rows = mapping(values), len(rows)
     step = max(BLOCK // max(values.nbytes // max(len(values), 1), 1), 1)
     if pages is None or step >= n_rows:
         return values[rows]
@@ -155,7 +155,7 @@ def taken(values: AnyArray, rows: Index) -> AnyArray:
 
 def release(values: AnyArray) -> None:
     """Give back the whole pages of a C-contiguous array within a mapped file; its values stay."""
-    pages = _mapping(values)
+    pages = mapping(values)
     if pages is None:
         return
     origin = np.frombuffer(pages, dtype=np.uint8).__array_interface__["data"][0]
@@ -166,8 +166,8 @@ def release(values: AnyArray) -> None:
         pages.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
 
-def _mapping(values: AnyArray) -> mmap.mmap | None:
-    """The mapped file that an array is a part of, None if it is none, or one that can be written to.
+def mapping(values: AnyArray) -> mmap.mmap | None:
+    """Return the mapped file that an array is a part of, None if it is none, or one that can be written to.
 
     Of memory that was written to, pages would be lost, unless it is ``Pages``.
     """

@@ -235,18 +235,17 @@ def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | N
     """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels, so no pairs")
-    judged = np.flatnonzero(~np.isnan(lists.labels))
-    of_list = lists.list_index[judged]
-    order = np.lexsort((-lists.labels[judged], of_list))
-    items = judged[order]
-    of_list = of_list[order]
-    labels = np.ascontiguousarray(lists.labels[items])
-    present, sizes = np.unique(of_list, return_counts=True)
-    offsets = offsets_of(sizes)
+    judged = ~np.isnan(lists.labels)
+    sizes = np.add.reduceat(judged, lists.offsets[:-1], dtype=np.int64)
+    present = np.flatnonzero(sizes)
+    sizes = sizes[present]
+    items = np.flatnonzero(judged)
+    items = items[np.lexsort((-lists.labels[items], lists.list_index[items]))]
+    labels, offsets = lists.labels[items], offsets_of(sizes)
     rank = competition_ranks(labels, offsets)
     start, stop = relation.ranges(labels, rank, offsets)
-    span = stop.astype(np.int64) - start
-    has_pair = np.add.reduceat(span, offsets[:-1]) > 0 if len(items) else np.zeros(0, dtype=bool)
+    sums = np.add.reduceat(stop - start, offsets[:-1], dtype=np.int64) if len(items) else np.zeros(0)
+    has_pair = sums > 0
     kept = np.repeat(has_pair, sizes)
     margin = margin or Margin()
     return Pairs(

@@ -33,10 +33,22 @@ def reserve(descriptor: int, n_bytes: int) -> None:
         os.ftruncate(descriptor, n_bytes)
 
 
-def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyArray:
-    """Return an array of zeros, in memory, or in a temporary file if it needs more than half of what is left.
+def is_large(n_bytes: int) -> bool:
+    """Return whether arrays of so many bytes need more than half of the memory that is left."""
+    return n_bytes > SMALL and _SHARE * n_bytes > available()
 
-    The file has no name: it is gone with the array, however the process ends. Its place is TMPDIR.
+
+def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyArray:
+    """Return an array of zeros: in memory, or in a temporary file if ``is_large``, see ``file_array``."""
+    if is_large(math.prod(shape) * dtype.itemsize):
+        return file_array(shape, dtype, what)
+    return np.zeros(shape, dtype=dtype)
+
+
+def file_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyArray:
+    """Return an array of zeros, at least one, that is a mapped temporary file without a name.
+
+    The file is gone with the array, however the process ends. Its place is TMPDIR.
 
     Parameters
     ----------
@@ -49,8 +61,6 @@ def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyA
         If the folder for temporary files has not enough space, or cannot be written.
     """
     n_bytes = math.prod(shape) * dtype.itemsize
-    if n_bytes <= SMALL or _SHARE * n_bytes <= available():
-        return np.zeros(shape, dtype=dtype)
     folder = tempfile.gettempdir()
     advice = "TMPDIR=FOLDER names another folder for temporary files"
     free = shutil.disk_usage(folder).free
@@ -64,3 +74,23 @@ def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyA
         reason = "the disk is full" if error.errno == errno.ENOSPC else os.strerror(error.errno or 0)
         raise RerankError(f"{folder}: {reason}: {size(n_bytes)} for {what}; {advice}") from None
     return np.frombuffer(pages, dtype=dtype).reshape(shape)
+
+
+class FileRoom:
+    """One temporary file that arrays are copied into, one after the other.
+
+    n_bytes : of all arrays at most, with 8 more for each.
+    what : what they are, for messages.
+
+    Raises RerankError as ``file_array``.
+    """
+
+    def __init__(self, n_bytes: int, what: str) -> None:
+        self._bytes, self._used = file_array((n_bytes,), np.dtype(np.uint8), what), 0
+
+    def kept(self, array: AnyArray) -> AnyArray:
+        """Return a copy of an array in the file."""
+        start, self._used = self._used, self._used + -(-array.nbytes // 8) * 8
+        out = self._bytes[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        out[:] = array
+        return out

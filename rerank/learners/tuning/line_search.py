@@ -14,7 +14,8 @@ from rerank.core.errors import FitError
 from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features
+from rerank.data.matrix import Dense, Features
+from rerank.data.shards.large import FileRoom, is_large
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.deterministic import deterministic_dot
 from rerank.models.training import RestartRecord, SpreadRecord
@@ -40,7 +41,8 @@ class LineProblem:
     Lists whose items all have the same statistics add a constant and are not searched. Memory: 5 to 12
     bytes for each value of dense features that vary within their list (1, 2 or 4 for its place in the list, 4
     or 8 for the value); for sparse features, as much as the features take themselves. Statistics that are
-    float64 counts are copied as int32; list weights make a copy of all statistics.
+    float64 counts are copied as int32; list weights make a copy of all statistics. Values of dense features
+    that need more than half of the memory go to a temporary file.
 
     - ``lists``: training lists.
     - ``judge``: the metric, prepared for ``lists``.
@@ -74,6 +76,10 @@ class LineProblem:
     def _ready(self) -> Index:
         """Find the scale of each column and keep what it takes to sort it; return the columns that vary."""
         varying = []
+        d = self.features.n_features
+        need = d * (4 * len(self.live) + (self._place.itemsize + 8) * len(self.stats.rows) + 24)
+        large = isinstance(self.features, Dense) and is_large(need)
+        room = FileRoom(need, f"sorted values of {d:,} features") if large else None
         for j, (items, values) in enumerate(self.features.by_column()):
             rise = self._sorted(values, items)
             if len(rise.lists):
@@ -81,7 +87,8 @@ class LineProblem:
                 self.scale[j] = 2.0 ** min(max(nearest, -1000), 1000)  # divides without loss
                 varying.append(j)
             if items is None:
-                self._rises[j] = rise._replace(slopes=_narrowed(rise.slopes, self.scale[j]))
+                rise = rise._replace(slopes=_narrowed(rise.slopes, self.scale[j]))
+                self._rises[j] = rise if room is None else Rise(*map(room.kept, rise))
             else:
                 self._columns[j] = items, values / self.scale[j]
         return np.array(varying, dtype=np.int64)

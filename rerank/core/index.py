@@ -156,6 +156,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'best': ('rerank.metrics.draws', ('best-of',), ()),
         'bpref': ('rerank.metrics.ranking', ('binary-preference',), ()),
         'casp-z': ('rerank.metrics.labels', ('casp-z-score',), ()),
+        'casp16': ('rerank.extensions.proteins.atoms.casp16', (), ()),
         'chrF': ('rerank.metrics.chrf', ('chrF2',), ()),
         'chrF++': ('rerank.metrics.chrf', ('chrF2++',), ()),
         'clashes': ('rerank.extensions.proteins.metrics', (), ()),

@@ -35,10 +35,11 @@ pytestmark = [  # models in the sets
 TIES = ("trec", "expected", "input")
 ALL = [example for name in FAMILIES.names() for example in FAMILIES.get(name).examples]
 # Others: test_class_metrics.py, and of assemblies, which these sets lack, extensions/proteins/atoms.
+OF_ASSEMBLIES = ("atoms.interfaces", "atoms.casp16")
 EXAMPLES = [
     example
     for example in ALL
-    if not parse(example).of_classes and not type(parse(example)).__module__.endswith("atoms.interfaces")
+    if not parse(example).of_classes and not type(parse(example)).__module__.endswith(OF_ASSEMBLIES)
 ]
 SETS = {
     "mixed": judged_lists(1),

@@ -121,6 +121,45 @@ def read(text):
     return {key: residue for key, residue in out.items() if "CA" in residue[1]}
 
 
+def assembly(rng, plan, n=9):
+    """Chains A, B, ... around a centre; equal letters of the plan are equal sequences."""
+    kinds = {kind: [str(name) for name in rng.choice(list(SIDE_CHAINS), n)] for kind in sorted(set(plan))}
+    out = {}
+    for k, kind in enumerate(plan):
+        angle = 2 * np.pi * k / len(plan)
+        at = 3.5 / np.sin(np.pi / len(plan)) * np.array([np.cos(angle), np.sin(angle), 0.0])
+        length = n - ord(kind) % 3
+        out |= made_chain(rng, "ABCDEFGH"[k], length, at=at, sequence=kinds[kind][:length])
+    return out
+
+
+def renamed(structure, names):
+    return {(names[chain], *rest): one for (chain, *rest), one in structure.items()}
+
+
+def jumbled(structure, rng, noise):
+    """A model: noise, chains with other names and moved a little, residues and atoms missing."""
+    chains = sorted({key[0] for key in structure})
+    names = dict(zip(chains, rng.permutation([f"{c}" for c in "QRSTUVWX"[: len(chains)]]), strict=True))
+    by = {chain: rng.normal(0, noise, 3) for chain in chains}
+    model = {
+        key: (name, {atom: xyz + by[key[0]] for atom, xyz in own.items()})
+        for key, (name, own) in structure.items()
+        if rng.random() < 0.93
+    }
+    model = renamed(moved(model, rng, noise=noise / 2), names)
+    for _, own in model.values():
+        if rng.random() < 0.1:
+            own.pop("O", None)
+    return dict(sorted(model.items()))
+
+
+def write(path, structure):
+    """Write a PDB file; return its path."""
+    path.write_text(pdb_text(structure))
+    return str(path)
+
+
 def lddt(model, native, alpha=False):
     """lDDT from every pair of atoms; residues are matched by key. NaN without a distance."""
     wanted = {key: [a for a in atoms if not alpha or a == "CA"] for key, (_, atoms) in native.items()}

@@ -51,6 +51,7 @@ class CountedMetric(SelectingMetric):
     digits: ClassVar[int] = 4
     in_parallel = True
     counts_name: ClassVar[str]
+    kind: ClassVar[type[MeanJudge]] = MeanJudge
     width: ClassVar[int]
     shared: ClassVar[int]
     absent: ClassVar[str] = "0"
@@ -64,6 +65,10 @@ class CountedMetric(SelectingMetric):
     @abstractmethod
     def values(self, counts: Floats) -> Floats:
         """Return the metric of items (n) from their counts (n, width); NaN if there is none."""
+
+    def values_in(self, counts: Floats, lists: CandidateLists) -> Floats:
+        """Return the metric of the items of lists, if it depends on the others of the list."""
+        return self.values(counts)
 
     @abstractmethod
     def formula(self) -> list[str]:
@@ -96,7 +101,7 @@ class CountedMetric(SelectingMetric):
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
         lists = preparation.lists
         counts = preparation.shared(self._counter())
-        values = self.values(counts)
+        values = self.values_in(counts, lists)
         filled, judged = with_worst(values, lists, self.better)
         judged &= np.maximum.reduceat(np.nan_to_num(counts[:, self.shared]), lists.offsets[:-1]) > 0
         lost = ~judged & (lists.natives.lengths > 0) if lists.natives is not None else np.zeros(0, dtype=bool)
@@ -105,7 +110,7 @@ class CountedMetric(SelectingMetric):
             what = f"{count(int(np.count_nonzero(lost)), 'list')} not judged by {self.family} ({names})"
             warnings.warn(f"{lists.source}: {what}: {self.unjudged}", DataNote, stacklevel=3)
         saved = [] if lists.traces is not None and lists.natives is not None else ["counts:saved"]
-        judge = MeanJudge(
+        judge = self.kind(
             self.name,
             signed(self.family, *self.formula(), f"no_structure:{self.absent}", *saved),
             preparation.of_lists(Selection),

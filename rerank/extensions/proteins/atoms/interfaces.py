@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -31,6 +32,9 @@ WIDTH = 13
 (INTERFACES, DOCKQ, FNAT, IRMSD, LRMSD, NATIVE, MODEL, BOTH, EITHER_PATCH, BOTH_PATCH, QS_ABOVE, QS_BELOW,
  SHARED) = range(WIDTH)  # fmt: skip
 _ITEMS = 4  # models of a task
+
+
+Further = Callable[[Assembly, Mapping], Floats]
 
 
 class Native(NamedTuple):
@@ -112,26 +116,32 @@ def native_of(natives: Traces, i: int) -> Structure:
     return whole.rows(np.flatnonzero(np.isin(whole.keys, natives.own[natives.of(i)])))
 
 
-def _block(native: Native, models: Traces, items: list[int]) -> list[tuple[Floats, bool]]:
+def _block(
+    native: Native, models: Traces, items: list[int], further: Further | None
+) -> list[tuple[Floats, bool]]:
     """The counts of models, and whether every assignment of their chains was tried."""
     out, matcher = [], Matcher()
     for k in items:
         whole = structure_of(models, k)
         model = Assembly.of(whole)
         mapping = Mapping(native.assembly, native.interfaces, model, matcher)
-        out.append((counts_of(native, model, mapping), mapping.exact))
+        own = counts_of(native, model, mapping)
+        own = own if further is None else np.r_[own, further(model, mapping)]
+        out.append((own, mapping.exact))
     return out
 
 
-def interface_counts(lists: CandidateLists) -> Floats:
-    """Return the counts of all items, see above.
+def interface_counts(
+    lists: CandidateLists, more: Callable[[Native], Further] | None = None, n_more: int = 0
+) -> Floats:
+    """Return the counts of all items, see above, and ``n_more`` that ``more`` gives of a model of a native.
 
     Lists whose native has no interface have 0 interfaces. Raises DataError if the lists lack models or
     natives, or hold alpha carbons alone and a native has several chains; RerankError if a file cannot be read
     again.
     """
     models, natives = structures_in(lists, "DockQ")
-    out = np.full((lists.n_items, WIDTH), np.nan)
+    out = np.full((lists.n_items, WIDTH + n_more), np.nan)
     sought = list[str]()
     for i in np.flatnonzero(natives.lengths).tolist():
         first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
@@ -145,7 +155,8 @@ def interface_counts(lists: CandidateLists) -> Floats:
             continue
         present = [k for k in range(first, last) if models.lengths[k]]
         blocks = [present[k : k + _ITEMS] for k in range(0, len(present), _ITEMS)]
-        tasks = [(native, models, block) for block in blocks]
+        further = None if more is None else more(native)
+        tasks = [(native, models, block, further) for block in blocks]
         found = parallel.each(_block, tasks, threads=True, step=("comparing interfaces", "block"))
         out[first:last, INTERFACES] = len(native.interfaces)
         out[first:last, NATIVE] = sum(len(one.contacts[0]) for one in native.interfaces)

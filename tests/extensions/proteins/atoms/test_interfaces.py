@@ -21,56 +21,16 @@ NAMES = ("DockQ", "fnat", "iRMSD", "LRMSD", "ICS", "IPS", "QS")
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 
 
-def write(path, structure):
-    path.write_text(atoms.pdb_text(structure))
-    return str(path)
-
-
 @pytest.fixture
 def values(tmp_path):
     """The metrics of a model by name."""
 
     def of(model, native, **options):
-        path = write(tmp_path / "model.pdb", model)
-        lists = load(path, native=write(tmp_path / "native.pdb", native), match="sequence", **options)
+        path = atoms.write(tmp_path / "model.pdb", model)
+        lists = load(path, native=atoms.write(tmp_path / "native.pdb", native), match="sequence", **options)
         return {judge.name: float(judge.own_values()[0]) for judge in prepare_all(lists, NAMES)}
 
     return of
-
-
-def assembly(rng, plan, n=9):
-    """Chains A, B, ... around a centre; equal letters of the plan are equal sequences."""
-    kinds = {
-        kind: [str(name) for name in rng.choice(list(atoms.SIDE_CHAINS), n)] for kind in sorted(set(plan))
-    }
-    out = {}
-    for k, kind in enumerate(plan):
-        angle = 2 * np.pi * k / len(plan)
-        at = 3.5 / np.sin(np.pi / len(plan)) * np.array([np.cos(angle), np.sin(angle), 0.0])
-        length = n - ord(kind) % 3
-        out |= atoms.made_chain(rng, "ABCDEFGH"[k], length, at=at, sequence=kinds[kind][:length])
-    return out
-
-
-def renamed(structure, names):
-    return {(names[chain], *rest): one for (chain, *rest), one in structure.items()}
-
-
-def jumbled(structure, rng, noise):
-    """A model: noise, chains with other names and moved a little, residues and atoms missing."""
-    chains = sorted({key[0] for key in structure})
-    names = dict(zip(chains, rng.permutation([f"{c}" for c in "QRSTUVWX"[: len(chains)]]), strict=True))
-    by = {chain: rng.normal(0, noise, 3) for chain in chains}
-    model = {
-        key: (name, {atom: xyz + by[key[0]] for atom, xyz in own.items()})
-        for key, (name, own) in structure.items()
-        if rng.random() < 0.93
-    }
-    model = renamed(atoms.moved(model, rng, noise=noise / 2), names)
-    for _, own in model.values():
-        if rng.random() < 0.1:
-            own.pop("O", None)
-    return dict(sorted(model.items()))
 
 
 @pytest.mark.parametrize(
@@ -78,8 +38,8 @@ def jumbled(structure, rng, noise):
 )
 def test_values_are_those_of_the_slow_twin(values, plan, seed):
     rng = np.random.default_rng(seed)
-    native = assembly(rng, plan)
-    model = jumbled(native, rng, noise=(0.4, 2.5)[seed])
+    native = atoms.assembly(rng, plan)
+    model = atoms.jumbled(native, rng, noise=(0.4, 2.5)[seed])
     found, expected = values(model, native), assemblies.metrics(model, native)
     assert found == pytest.approx(expected, abs=1e-9, nan_ok=True)
     assert expected["DockQ"] > 0.1
@@ -87,15 +47,16 @@ def test_values_are_those_of_the_slow_twin(values, plan, seed):
 
 def test_a_native_as_its_own_model_is_perfect_under_any_names(values):
     rng = np.random.default_rng(3)
-    native = assembly(rng, "xxyy")
-    model = dict(sorted(renamed(atoms.moved(native, rng), dict(zip("ABCD", "BADC", strict=True))).items()))
+    native = atoms.assembly(rng, "xxyy")
+    names = dict(zip("ABCD", "BADC", strict=True))
+    model = dict(sorted(atoms.renamed(atoms.moved(native, rng), names).items()))
     found = values(model, native)
     assert found == pytest.approx(dict.fromkeys(NAMES, 1.0) | {"iRMSD": 0, "LRMSD": 0}, abs=2e-3)
 
 
 def test_models_with_fewer_or_more_chains(values):
     rng = np.random.default_rng(4)
-    native = assembly(rng, "xxx")
+    native = atoms.assembly(rng, "xxx")
     two = {key: one for key, one in native.items() if key[0] != "B"}
     found = values(two, native)
     twin = assemblies.metrics(two, native)
@@ -103,9 +64,9 @@ def test_models_with_fewer_or_more_chains(values):
     n = sum(1 for a, b in itertools.combinations("ABC", 2) if _touch(native, a, b))
     assert found["DockQ"] == pytest.approx(1 / n)  # of n interfaces one is there
     assert np.isnan(found["iRMSD"])
-    more = native | renamed(atoms.moved({k: v for k, v in native.items() if k[0] == "A"}, rng), {"A": "Z"})
-    assert values(more, native)["DockQ"] == pytest.approx(1.0)
     one = {key: one for key, one in native.items() if key[0] == "A"}
+    more = native | atoms.renamed(atoms.moved(one, rng), {"A": "Z"})
+    assert values(more, native)["DockQ"] == pytest.approx(1.0)
     assert values(one, native) == pytest.approx(
         dict.fromkeys(NAMES, 0.0) | {"iRMSD": np.nan, "LRMSD": np.nan}, nan_ok=True
     )
@@ -118,8 +79,8 @@ def _touch(structure, a, b):
 
 def test_other_numbers_insertion_codes_and_missing_residues(values):
     rng = np.random.default_rng(5)
-    native = assembly(rng, "xy", n=14)
-    model = jumbled(native, rng, noise=1.0)
+    native = atoms.assembly(rng, "xy", n=14)
+    model = atoms.jumbled(native, rng, noise=1.0)
     expected = values(model, native)
     shifted = {(chain, number + 100, "C"): one for (chain, number, _), one in model.items()}
     assert values(shifted, native) == pytest.approx(expected, abs=1e-9)
@@ -127,10 +88,10 @@ def test_other_numbers_insertion_codes_and_missing_residues(values):
 
 def test_residues_restrict_the_native(values):
     rng = np.random.default_rng(6)
-    native = assembly(rng, "xy", n=12)
-    model = jumbled(native, rng, noise=0.5)
+    native = atoms.assembly(rng, "xy", n=12)
+    model = atoms.jumbled(native, rng, noise=0.5)
     half = {key: one for key, one in native.items() if key[1] <= 7}
-    found = values(renamed(model, _names(model, native)), native, residues="A:1-7,B:1-7")
+    found = values(atoms.renamed(model, _names(model, native)), native, residues="A:1-7,B:1-7")
     assert found == pytest.approx(assemblies.metrics(model, half), abs=1e-9)
 
 
@@ -143,7 +104,7 @@ def _names(model, native):
 def test_natives_without_contact_are_not_judged(tmp_path):
     rng = np.random.default_rng(7)
     apart = atoms.made_chain(rng, "A", 8) | atoms.made_chain(rng, "B", 8, at=(99.0, 0, 0))
-    path = write(tmp_path / "one.pdb", apart)
+    path = atoms.write(tmp_path / "one.pdb", apart)
     lists = load(path, native=path)
     with pytest.warns(DataNote, match=r"1 list not judged by DockQ \('one'\): the native has no two chains"):
         assert not parse("DockQ").prepare(lists).judged.any()
@@ -153,8 +114,8 @@ def test_natives_without_contact_are_not_judged(tmp_path):
 
 def test_the_search_finds_the_mapping_where_there_are_too_many(values, monkeypatch):
     rng = np.random.default_rng(8)
-    native = assembly(rng, "xxxxx", n=7)
-    model = jumbled(native, rng, noise=0.3)
+    native = atoms.assembly(rng, "xxxxx", n=7)
+    model = atoms.jumbled(native, rng, noise=0.3)
     exact = values(model, native)
     monkeypatch.setattr(docking, "MOST", 3)
     with pytest.warns(DataNote, match="1 model with too many assignments of chains to try all"):
@@ -163,9 +124,9 @@ def test_the_search_finds_the_mapping_where_there_are_too_many(values, monkeypat
 
 def test_counts_stay_with_a_set_and_alpha_carbons_are_refused(tmp_path):
     rng = np.random.default_rng(9)
-    native = assembly(rng, "xx")
-    path = write(tmp_path / "m.pdb", jumbled(native, rng, noise=1.0))
-    lists = load(path, native=write(tmp_path / "n.pdb", native), match="sequence")
+    native = atoms.assembly(rng, "xx")
+    path = atoms.write(tmp_path / "m.pdb", atoms.jumbled(native, rng, noise=1.0))
+    lists = load(path, native=atoms.write(tmp_path / "n.pdb", native), match="sequence")
     label(lists, "ICS", out=str(tmp_path / "kept.store"))
     label(lists, "lDDT-CA", out=str(tmp_path / "bare.store"))
     kept = load(str(tmp_path / "kept.store"))
@@ -184,9 +145,10 @@ def test_values_are_those_of_the_package(tmp_path, plan, seed):
     except ImportError as error:
         pytest.skip(f"needs the package DockQ: {error}")
     rng = np.random.default_rng(seed)
-    native = assembly(rng, plan, n=12)
-    model = jumbled(native, rng, noise=1.5)
-    paths = [write(tmp_path / f"{name}.pdb", one) for name, one in (("model", model), ("native", native))]
+    native = atoms.assembly(rng, plan, n=12)
+    model = atoms.jumbled(native, rng, noise=1.5)
+    pair = {"model": model, "native": native}
+    paths = [atoms.write(tmp_path / f"{name}.pdb", one) for name, one in pair.items()]
     lists = load(paths[0], native=paths[1], match="sequence")
     found = {judge.name: float(judge.own_values()[0]) for judge in prepare_all(lists, NAMES)}
     ours, theirs = _loaded(peer, paths)
@@ -213,13 +175,13 @@ def _loaded(peer, paths):
 
 def test_from_the_command_line(rerank, tmp_path):
     rng = np.random.default_rng(10)
-    native = assembly(rng, "xy")
+    native = atoms.assembly(rng, "xy")
     folder = tmp_path / "models"
     folder.mkdir()
-    write(tmp_path / "native.pdb", native)
+    atoms.write(tmp_path / "native.pdb", native)
     for k in range(3):
-        model = renamed(jumbled(native, rng, noise=0.2 + k), {"Q": "A", "R": "B"})
-        write(folder / f"m{k}.pdb", dict(sorted(model.items())))
+        model = atoms.renamed(atoms.jumbled(native, rng, noise=0.2 + k), {"Q": "A", "R": "B"})
+        atoms.write(folder / f"m{k}.pdb", dict(sorted(model.items())))
     metrics = [word for name in NAMES for word in ("-m", name)]
     outputs = ["--out", tmp_path / "x.store", "--per-item", tmp_path / "x.tsv"]
     rerank("label", folder, "--native", tmp_path / "native.pdb", "--match", "sequence", *metrics, *outputs)

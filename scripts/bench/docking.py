@@ -2,10 +2,10 @@
 
     python scripts/bench/docking.py [MODEL NATIVE]...
 
-Without files two dimers and a trimer of made chains are compared. Both read the files anew each time; DockQ runs in
-one process, over the same assignments of chains. lDDT is that of alpha carbons: biotite does not resolve symmetric
-atoms. A peer that is not installed is left out: ``pip install DockQ biotite`` installs both (DockQ asks for numpy
-below 2 and runs with a later one if it is compiled for it).
+Without files two dimers and a trimer of made chains are compared. Both read the files anew each time; DockQ
+runs in one process, over the same assignments of chains. lDDT is that of alpha carbons: biotite does not
+resolve symmetric atoms. A peer that is not installed is left out: ``pip install DockQ biotite`` installs both
+(DockQ asks for numpy below 2 and runs with a later one if it is compiled for it).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import gc
 import importlib
 import tempfile
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,10 @@ RESIDUES = 150
 LETTERS = ("ALA", "SER", "VAL", "LEU")
 SIDES = {"ALA": ("CB",), "SER": ("CB", "OG"), "VAL": ("CB", "CG1", "CG2"), "LEU": ("CB", "CG", "CD1", "CD2")}
 
+Residues = list[tuple[str, dict[str, Floats]]]
 
-def chain(rng: np.random.Generator, at: Floats, n: int) -> list[tuple[str, dict[str, Floats]]]:
+
+def chain(rng: np.random.Generator, at: Floats, n: int) -> Residues:
     """Residues of a compact walk, by name, with the positions of their atoms."""
     place, direction = at.copy(), rng.normal(size=3)
     out = []
@@ -42,9 +46,7 @@ def chain(rng: np.random.Generator, at: Floats, n: int) -> list[tuple[str, dict[
     return out
 
 
-def write(
-    path: Path, chains: list[list[tuple[str, dict[str, Floats]]]], rng: np.random.Generator, noise: float
-) -> None:
+def write(path: Path, chains: list[Residues], rng: np.random.Generator, noise: float) -> None:
     """Write a PDB file of chains with noise, each moved by some of it."""
     lines = []
     for letter, residues in zip("ABCDEF", chains, strict=False):
@@ -107,6 +109,16 @@ def of_biotite(model: str, native: str) -> float:
     return float(structure.lddt(*alpha))
 
 
+def peers() -> list[tuple[str, str, Callable[[str, str], float]]]:
+    """Metric, name and function of each peer that is installed."""
+    found: list[tuple[str, str, Callable[[str, str], float]]] = []
+    if installed("DockQ"):
+        found.append(("DockQ", "DockQ", partial(of_package, importlib.import_module("DockQ.DockQ"))))
+    if installed("biotite"):
+        found.append(("lDDT-CA", "biotite", of_biotite))
+    return found
+
+
 def main() -> None:
     parser = arguments(__doc__ or "")
     parser.add_argument("files", nargs="*", metavar="FILE")
@@ -116,26 +128,20 @@ def main() -> None:
         pairs = list(zip(files[::2], files[1::2], strict=True)) or made(Path(folder))
         print("file, metric, rerank, CPU ms, peer, CPU ms, ratio")
         for model, native in pairs:
-            peers = []
-            if installed("DockQ"):
-                package = importlib.import_module("DockQ.DockQ")
-                peers.append(("DockQ", "DockQ", lambda a, b, package=package: of_package(package, a, b)))
-            if installed("biotite"):
-                peers.append(("lDDT-CA", "biotite", of_biotite))
-            for metric, name, peer in peers:
+            for metric, name, peer in peers():
                 try:
                     values = ours(metric, model, native), peer(model, native)
                 except ValueError as error:
                     print(f"{Path(model).stem}, {metric}: {name} cannot read it ({error})")
                     continue
-                own = cpu_seconds(lambda: ours(metric, model, native), times=3)  # noqa: B023
-                other = cpu_seconds(lambda: peer(model, native), times=3)  # noqa: B023
+                own = cpu_seconds(partial(ours, metric, model, native), times=3)
+                other = cpu_seconds(partial(peer, model, native), times=3)
                 gc.collect()
                 print(
                     f"{Path(model).stem}, {metric}, {values[0]:.4f}, {own * 1e3:.1f}, "
                     f"{name} {values[1]:.4f}, {other * 1e3:.1f}, {own / other:.2f}"
                 )
-            whole = cpu_seconds(lambda: ours("lDDT", model, native), times=3)  # noqa: B023
+            whole = cpu_seconds(partial(ours, "lDDT", model, native), times=3)
             print(f"{Path(model).stem}, lDDT, {ours('lDDT', model, native):.4f}, {whole * 1e3:.1f}")
 
 

@@ -48,7 +48,7 @@ def chain(rng: np.random.Generator, at: Floats, n: int) -> Residues:
 
 def write(path: Path, chains: list[Residues], rng: np.random.Generator, noise: float) -> None:
     """Write a PDB file of chains with noise, each moved by some of it."""
-    lines = []
+    lines = list[str]()
     for letter, residues in zip("ABCDEF", chains, strict=False):
         by = rng.normal(0, noise, 3)
         for number, (name, atoms) in enumerate(residues, 1):
@@ -81,7 +81,8 @@ def made(folder: Path) -> list[tuple[str, str]]:
 
 def ours(name: str, model: str, native: str) -> float:
     lists = rerank.load(model, native=native, match="sequence")
-    return float(parse(name).prepare(lists).own_values()[0])
+    judge: Any = parse(name).prepare(lists)
+    return float(judge.own_values()[0])
 
 
 def of_package(peer: Any, model: str, native: str) -> float:

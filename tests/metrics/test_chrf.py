@@ -64,8 +64,9 @@ def test_a_score_of_sums_worked_by_hand():
     assert chrf(np.array([2.0, 4, 1, 0, 3, 0])) == chrf(np.array([2.0, 4, 1]))
     assert chrf(np.zeros((2, 18))).tolist() == [0, 0]
     assert chrf(np.array([3.0, 3, 0])) == 0
-    with pytest.raises(DataError, match="three for each order"):
-        chrf(np.zeros(4))
+    for wrong in (np.zeros(4), np.zeros(0), np.array(3.0)):
+        with pytest.raises(DataError, match="three for each order"):
+            chrf(wrong)
 
 
 def test_names_are_canonical():

@@ -406,3 +406,15 @@ def test_the_manifest_says_what_the_shards_are(tmp_path: Path) -> None:
     assert read == made
     assert (read.n_lists, read.n_items, read.width) == (lists.n_lists, lists.n_items, 3)
     assert read.columns == ("labels", "list_ids")
+
+
+def test_a_small_disk_is_no_error_if_memory_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "SMALL", 0)
+    monkeypatch.setattr(large, "available", lambda: 1000)
+    kinds = []
+    for free in (10_000, 10):
+        monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        kinds.append(npy.mapping(large.large_array((100,), np.dtype("f8"), "numbers")) is not None)
+    assert kinds == [True, False]
+    with pytest.raises(RerankError, match=r"needs 1\.6 kB in .* for numbers; 10 bytes are free"):
+        large.large_array((200,), np.dtype("f8"), "numbers")

@@ -39,8 +39,14 @@ def is_large(n_bytes: int) -> bool:
 
 
 def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyArray:
-    """Return an array of zeros: in memory, or in a temporary file if ``is_large``, see ``file_array``."""
-    if is_large(math.prod(shape) * dtype.itemsize):
+    """Return an array of zeros: in memory, or in a temporary file if ``is_large``, see ``file_array``.
+
+    What fits into memory, but not into the folder for temporary files, is in memory as well.
+    """
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if is_large(n_bytes) and (
+        n_bytes > available() or n_bytes <= shutil.disk_usage(tempfile.gettempdir()).free
+    ):
         return file_array(shape, dtype, what)
     return np.zeros(shape, dtype=dtype)
 

@@ -31,6 +31,9 @@ from rerank.extensions.fusion.fuse import fuse as fuse
 from rerank.extensions.fusion.fuse import fuse_files as fuse_files
 from rerank.extensions.parsing.example_pairs import preference_pairs as preference_pairs
 from rerank.extensions.parsing.feature_stores import parse_features as parse_features
+from rerank.extensions.preferences.labels import label_from_comparisons as label_from_comparisons
+from rerank.extensions.preferences.ladder import Ladder as Ladder
+from rerank.extensions.preferences.ladder import rate as rate
 from rerank.extensions.questions.features import qa_features as qa_features
 from rerank.extensions.selection.budget import budget as budget
 from rerank.extensions.selection.calibrate import calibrate as calibrate

@@ -55,6 +55,7 @@ NEW_ROOMS = (
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
     "extensions/speech/",
     "extensions/proteins/atoms/",
+    *("extensions/preferences/", "cli/comparisons.py"),
     "extensions/transductive/regularisation/",
     "extensions/transductive/tied_ratio.py",
     "extensions/transductive/distances.py",

@@ -176,6 +176,7 @@ def test_nothing_but_the_command_line_and_the_names_of_the_package_imports_an_ex
     assert {name for name in files if not name.startswith("extensions/")} == {
         *(
             "__init__.pyi",
+            "cli/comparisons.py",
             "cli/ensemble.py",
             "cli/evaluate.py",
             "cli/feature_selection.py",
@@ -206,6 +207,7 @@ def test_an_extension_imports_no_other_but_questions_which_are_parsed(imports):
             "feature_selection",
             "fusion",
             "parsing",
+            "preferences",
             "proteins",
             "questions",
             "selection",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import ClassVar
 
+from rerank.cli.comparisons import FromComparisons, by_comparisons
 from rerank.cli.frame import EXIT_NO, OUTPUTS, Jobs, Output, Verb, Writes, inform, verb, write
 from rerank.core.errors import FormatError
 from rerank.core.settings import setting
@@ -68,8 +69,7 @@ def pairs(given: Pairs) -> None:
 
     given.check_out(given.data)
     schemes = count_pairs(given.data, given.relation or [], given.quantise or [], reading=given.reading)
-    rows = [scheme.row() for scheme in schemes]
-    write(given.as_, schemes.lines, lambda: rows, schemes.tables, out=given.out)
+    write(given.as_, schemes.lines, lambda: [x.row() for x in schemes], schemes.tables, out=given.out)
 
 
 class Append(Writes, Verb):
@@ -127,30 +127,24 @@ def split(given: Split) -> None:
     from rerank.formats import convert
     from rerank.formats.sources import size_of
 
-    parts = convert.split(given.data, given.part, **given.others("data", "part"))
-    for name, lists in parts.items():
+    for name, lists in convert.split(given.data, given.part, **given.others("data", "part")).items():
         inform(f"{os.path.join(given.out, name + given.suffix)}: {size_of(lists)}")
 
 
-class Label(Writes, Jobs, Verb):
+class Label(FromComparisons, Writes, Jobs, Verb):
     """Options of ``rerank label``."""
 
     reads: ClassVar = True
 
-    data: str = setting(
-        ..., "lists with texts, parses or structures; - is standard input", argument=True, metavar="DATA"
-    )
+    data: str = setting(..., "lists to label; - is standard input", argument=True, metavar="DATA")
     metric: tuple[str, ...] = setting(
-        ...,
+        (),
         "sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels",
         flags=("--metric", "-m"),
         metavar="METRIC",
     )
     out: str | None = setting(  # type: ignore[assignment]  # it may be left out
-        None,
-        "file of lists to write; - is standard output. Without it a table of values is printed",
-        flags=("--out", "-o"),
-        metavar="OUT",
+        None, "lists to write; - is standard output [print values]", flags=("--out", "-o"), metavar="OUT"
     )
     per_item: str | None = setting(
         None, "write every metric of each item (TSV); - is standard output", metavar="FILE", group=OUTPUTS
@@ -159,18 +153,19 @@ class Label(Writes, Jobs, Verb):
 
 @verb(Label)
 def label(given: Label) -> None:
-    """Make labels of candidates from references, gold trees or native structures.
+    """Make labels from references, gold trees, native structures or comparisons.
 
     Error rates are negated in labels, not in tables of values. Lists without a native are unjudged.
 
     \b
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     rerank label dev.parses --metric PARSEVAL.score --out dev.store
-    rerank label models/T0953 --native T0953.pdb --metric GDT
     rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
+    rerank label lists.jsonl --from-comparisons preferences.tsv --out labelled.jsonl
     """
     from rerank.metrics import labelling
 
-    per_item = "-" if given.out is None and given.per_item is None else given.per_item
-    made = labelling.label(per_item=per_item, **given.others("per_item"))
-    inform(labelling.spread_of(made, given.metric[0]))
+    if not by_comparisons(given):
+        per_item = "-" if given.out is None and given.per_item is None else given.per_item
+        made = labelling.label(per_item=per_item, **given.others("per_item", *FromComparisons.settings))
+        inform(labelling.spread_of(made, given.metric[0]))

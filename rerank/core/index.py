@@ -26,6 +26,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'openai-batch': ('rerank.formats.samples.tools', ('vllm-batch',), ((), 'jsonl', (b'{',), None, (), '')),
         'parquet': ('rerank.formats.parquet', (), (('.parquet',), None, (b'PAR1',), None, (), '')),
         'parses': ('rerank.extensions.parsing.parses', (), (('.parses',), None, (b' (', b'\t('), None, (), '')),
+        'preferences': ('rerank.extensions.preferences.labels', ('chosen-rejected',), ((), 'jsonl', (b'rejected', b'preference', b'winner'), None, (), '')),
         'qwen-math': ('rerank.formats.samples.tools', (), ((), 'jsonl', (b'{',), None, (), '')),
         'search-and-learn': ('rerank.formats.samples.tools', (), ((), 'jsonl', (b'{',), None, (), '')),
         'store': ('rerank.formats.store', (), ((), None, (), None, (), '')),

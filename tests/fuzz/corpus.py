@@ -197,6 +197,28 @@ SAMPLES: dict[str, list[Seed]] = {
             {"answer_match": "exact"},
         )
     ],
+    "preferences": [
+        Seed(
+            {
+                "": b'{"prompt": "p", "chosen": "a", "rejected": "b"}\n'
+                b'{"prompt": "p", "chosen": "b", "rejected": "c"}\n'
+            }
+        ),
+        Seed(
+            {
+                "": b'{"question_id": "q", "model_a": "x", "model_b": "y", "winner": "tie", "judge": "j", '
+                b'"conversation_a": [{"role": "assistant", "content": "t"}], "conversation_b": []}\n'
+            }
+        ),
+        Seed(
+            {
+                "": b'[{"instruction": "i", "output_1": "s", "generator_1": "a", "output_2": "t", '
+                b'"generator_2": "b", "preference": 1.25, "annotator": "j"}]'
+            }
+        ),
+        Seed({"": b"list\tfirst\tsecond\twinner\n1\ta\tb\tfirst\n1\tb\tc\ttie\n"}),
+        Seed({"": b"list\tranking\n1\ta > b > c\n2\tb > a\n"}),
+    ],
     "qwen-math": [
         Seed(
             {

@@ -275,8 +275,7 @@ def shown(path: str) -> str:
 
 def plain_suffix(path: str) -> str:
     """Return the suffix of a file's name in lower case, without the suffix of a compression."""
-    name = Path(path).name.lower()
-    stem, suffix = os.path.splitext(name)
+    stem, suffix = os.path.splitext(Path(path).name.lower())
     return os.path.splitext(stem)[1] if suffix in COMPRESSED_SUFFIXES else suffix
 
 

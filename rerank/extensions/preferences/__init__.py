@@ -1,0 +1,1 @@
+"""Preferences: systems and candidates rated by comparisons of two or more."""

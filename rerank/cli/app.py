@@ -50,7 +50,7 @@ VERBS = {
     "split": ("lists.split", "Draw parts or folds of the lists; every list is whole in one part."),
     "fuse": ("fuse.fuse", "Fuse the runs of several systems into one, and judge it."),
     "ensemble": ("ensemble.ensemble", "Sum standardised scores of saved models into one model."),
-    "rate": ("comparisons.rate", "Rate systems by comparisons: Bradley-Terry, Davidson, Plackett-Luce."),
+    "rate": ("comparisons.rate", "Rank systems by comparisons: Bradley-Terry, Davidson, Plackett-Luce."),
     "label": ("lists.label", "Make labels from references, gold trees, native structures or comparisons."),
     "similarity": (
         "similarity.similarity",

@@ -73,8 +73,9 @@ class Likelihood(ABC):
         away = parameters - self.mean
         value = point.value - 0.5 * float(self.precision @ away**2)
         added = self.precision.copy()
-        added[0] += 1.0 if added[0] == 0 else 0.0  # without a prior strengths are known but for their sum
         information = point.information
+        if added[0] == 0:  # without a prior strengths are known but for their sum
+            added[0] = float(information.diagonal()[: self.n_items].mean()) or 1.0
         if isinstance(information, np.ndarray):
             information[np.diag_indices_from(information)] += added
         else:
@@ -96,6 +97,8 @@ class Likelihood(ABC):
             try:
                 step = solved(here.information, here.gradient)
             except FitError:
+                if np.abs(x - self.mean).max() < _FAR / 4:
+                    raise
                 break
             size, share = float(np.abs(step).max(initial=0.0)), 1.0
             there = self.posterior(x + step)
@@ -122,11 +125,17 @@ def solved(matrix: Any, right: Floats) -> Floats:
         from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
         try:
-            found: Floats = cho_solve(cho_factor(matrix, check_finite=False), right, check_finite=False)
+            factor = cho_factor(matrix, check_finite=False)
         except LinAlgError:
+            factor = None
+        # The share of each parameter's information that those before it leave.
+        left = 0.0 if factor is None else float((np.diag(factor[0]) ** 2 / np.diag(matrix)).min())
+        if factor is None or left < 1e-12:
             raise FitError(
-                "comparisons do not determine every parameter; expected a prior (--prior)"
-            ) from None
+                "comparisons do not determine every effect, such as that of the order if one item always is "
+                "first; expected fewer effects, or a prior (--prior)"
+            )
+        found: Floats = cho_solve(factor, right, check_finite=False)
         return found
     from scipy.sparse.linalg import splu
 

@@ -99,7 +99,9 @@ def label(
     with parallel.using(jobs):
         lists = as_lists(data, group=group, qid=qid, refs=refs, reading=reading)
         judges = item_judges(lists, metrics)
-    made = with_label(lists, judges[metrics[0]])
+    # Structures are superposed and compared once for all metrics of theirs.
+    kept = {k: v for one in judges.values() for k, v in one.counts.items() if k.startswith(SUPERPOSITIONS)}
+    made = with_label(dataclasses.replace(lists, counts={**lists.counts, **kept}), judges[metrics[0]])
     with all_or_none():
         if out is not None and target is not None:
             # A format that holds no counts holds the texts, which give them again.
@@ -173,9 +175,8 @@ def item_rows(lists: CandidateLists, judges: Mapping[str, SelectingJudge]) -> It
     for judge in judges.values():
         if SUPERPOSITIONS in judge.counts and "residues" not in heads:
             heads += ["residues", "native_residues"]
-            columns |= dict(
-                zip(heads[-2:], judge.counts[SUPERPOSITIONS][:, :2].T.astype(np.int64), strict=True)
-            )
+            shared = judge.counts[SUPERPOSITIONS][:, :2].T.astype(np.int64)
+            columns |= zip(heads[-2:], shared, strict=True)
     items = lists.item_ids
     places = np.arange(lists.n_items) - np.repeat(lists.offsets[:-1], lists.lengths) + 1
     values = [column.tolist() for column in columns.values()]

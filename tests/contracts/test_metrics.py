@@ -27,7 +27,7 @@ from rerank.metrics.judges import statistics
 from rerank.metrics.judging import Judging
 
 pytestmark = [  # models in the sets
-    pytest.mark.filterwarnings("ignore:.*alpha carbons alone:rerank.core.errors.DataNote"),
+    pytest.mark.filterwarnings("ignore:.*with alpha carbons alone:rerank.core.errors.DataNote"),
     pytest.mark.filterwarnings("ignore:.*not judged by:rerank.core.errors.DataNote"),
     pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote"),
     pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.core.errors.DataNote"),

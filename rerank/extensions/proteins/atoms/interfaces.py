@@ -118,8 +118,8 @@ def native_of(natives: Traces, i: int) -> Structure:
 
 def _block(
     native: Native, models: Traces, items: list[int], further: Further | None
-) -> list[tuple[Floats, bool]]:
-    """The counts of models, and whether every assignment of their chains was tried."""
+) -> list[tuple[Floats, bool, bool]]:
+    """Counts of models, whether all assignments of chains were tried, and whether they are traces."""
     out, matcher = [], Matcher()
     for k in items:
         whole = structure_of(models, k)
@@ -127,7 +127,7 @@ def _block(
         mapping = Mapping(native.assembly, native.interfaces, model, matcher)
         own = counts_of(native, model, mapping)
         own = own if further is None else np.r_[own, further(model, mapping)]
-        out.append((own, mapping.exact))
+        out.append((own, mapping.exact, whole.is_trace))
     return out
 
 
@@ -142,15 +142,16 @@ def interface_counts(
     """
     models, natives = structures_in(lists, "DockQ")
     out = np.full((lists.n_items, WIDTH + n_more), np.nan)
-    sought = list[str]()
+    sought, traces = list[str](), list[str]()
     for i in np.flatnonzero(natives.lengths).tolist():
         first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
         native = Native.of(native_of(natives, i))
         out[first:last] = 0.0
         out[first:last, IRMSD : LRMSD + 1] = np.nan
-        if len(native.assembly.chains) > 1 and not has_atoms(lists):
-            text = "the set holds alpha carbons alone, expected all atoms: label it from its files"
-            raise DataError(f"{lists.source}: contacts of chains: {text}")
+        if len(native.assembly.chains) > 1 and native.assembly.whole.is_trace:
+            what = "the native has" if has_atoms(lists) else "the set, not its files, holds"
+            text = f"{what} alpha carbons alone, expected all atoms"
+            raise DataError(f"{lists.source}: list {lists.list_id(i)!r}: contacts of chains: {text}")
         if not native.interfaces:
             continue
         present = [k for k in range(first, last) if models.lengths[k]]
@@ -160,9 +161,13 @@ def interface_counts(
         found = parallel.each(_block, tasks, threads=True, step=("comparing interfaces", "block"))
         out[first:last, INTERFACES] = len(native.interfaces)
         out[first:last, NATIVE] = sum(len(one.contacts[0]) for one in native.interfaces)
-        for k, (counts, exact) in zip(present, itertools.chain.from_iterable(found), strict=True):
+        for k, (counts, exact, bare) in zip(present, itertools.chain.from_iterable(found), strict=True):
             out[k] = counts
             sought += [] if exact else [lists.place_of(k)]
+            traces += [lists.place_of(k)] * bare
+    if traces:
+        what = f"{count(len(traces), 'model')} of alpha carbons alone ({some(traces)})"
+        warnings.warn(f"{lists.source}: {what}: other atoms keep no contact", DataNote, stacklevel=5)
     if sought:
         what = (
             f"{count(len(sought), 'model')} with too many assignments of chains to try all ({some(sought)})"

@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataNote
+from rerank.core.text import some
 from rerank.core.types import Floats, Index, NDArray
 from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces
@@ -171,11 +172,10 @@ def lddt_counts(lists: CandidateLists, alpha: bool) -> Floats:
     """
     models, natives = structures_in(lists, "lDDT")
     out = np.full((lists.n_items, _WIDTH), np.nan)
-    if not alpha and not has_atoms(lists):
-        what = "the set holds alpha carbons alone, not the files: lDDT counts only these (as lDDT-CA)"
-        warnings.warn(f"{lists.source}: {what}", DataNote, stacklevel=4)
+    bare = list[str]()
     for i in np.flatnonzero(natives.lengths).tolist():
         native, keys = _atoms(natives, i, alpha)
+        bare += [repr(lists.list_id(i))] * (native.is_trace and not alpha)
         order = np.argsort(keys, kind="stable")
         reference = Reference.of(native.rows(order) if np.any(np.diff(order) < 0) else native, keys[order])
         first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
@@ -186,6 +186,10 @@ def lddt_counts(lists: CandidateLists, alpha: bool) -> Floats:
         out[first:last, POSSIBLE] = reference.possible
         for k in range(first, last):
             out[k, SHARED] = np.count_nonzero(np.isin(models.keys[models.of(k)], keys))
+    if bare:
+        what = "natives" if has_atoms(lists) else "the set, not its files,"
+        text = f"{what} with alpha carbons alone ({some(bare)}): lDDT counts only these, as lDDT-CA"
+        warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=4)
     return out
 
 

@@ -44,6 +44,11 @@ class Structure(NamedTuple):
         """The residue of each atom, int64 (n_atoms)."""
         return np.repeat(np.arange(len(self.keys)), np.diff(self.starts))
 
+    @property
+    def is_trace(self) -> bool:
+        """Whether it has no atoms but alpha carbons."""
+        return bool((self.names == ALPHA).all())
+
     def rows(self, which: Index) -> Structure:
         """Return the structure with only the residues at ``which``, which rise."""
         sizes = np.diff(self.starts)[which]

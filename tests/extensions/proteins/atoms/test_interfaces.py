@@ -135,6 +135,18 @@ def test_counts_stay_with_a_set_and_alpha_carbons_are_refused(tmp_path):
         assert judge.own_values() == pytest.approx(parse(name).prepare(lists).own_values(), nan_ok=True)
     with pytest.raises(DataError, match="holds alpha carbons alone, expected all atoms"):
         parse("DockQ").prepare(load(str(tmp_path / "bare.store")))
+    bare = {key: (name, {"CA": own["CA"]}) for key, (name, own) in native.items()}
+    trace = atoms.write(tmp_path / "trace.pdb", bare)
+    with pytest.raises(DataError, match="the native has alpha carbons alone, expected all atoms"):
+        parse("DockQ").prepare(load(path, native=trace, match="sequence"))
+    whole = load(trace, native=str(tmp_path / "n.pdb"), match="sequence")
+    with pytest.warns(DataNote, match="1 model of alpha carbons alone"):
+        assert parse("fnat").prepare(whole).own_values()[0] < 0.5
+    label(lists, ["DockQ", "lDDT"], out=str(tmp_path / "both.store"), per_item=str(tmp_path / "both.tsv"))
+    both = load(str(tmp_path / "both.store"))
+    assert parse("lDDT").prepare(both).own_values() == pytest.approx(
+        parse("lDDT").prepare(lists).own_values()
+    )
 
 
 @pytest.mark.parametrize(("plan", "seed"), [("xx", 0), ("xy", 1), ("xxy", 2), ("xxyy", 3)])

@@ -105,7 +105,7 @@ def test_residues_that_count_and_other_numbering(pair):
 def test_in_python_of_alpha_carbons():
     native = np.cumsum(np.random.default_rng(1).normal(0, 2.2, (15, 3)), axis=0)
     assert rerank.metrics.lddt_ca([native + 7, native], [native, native]) == 1.0
-    with pytest.warns(DataNote, match="holds alpha carbons alone"):
+    with pytest.warns(DataNote, match="with alpha carbons alone"):
         assert rerank.metrics.lddt([native], [native]) == 1.0
 
 
@@ -120,7 +120,7 @@ def test_counts_stay_with_a_set_and_fit_its_structures(pair, tmp_path):
     assert kept.labels.tolist() == [value]
     assert values(kept, "lDDT").tolist() == [value]
     # A store keeps alpha carbons: without counts these are all there is, and that is said.
-    with pytest.warns(DataNote, match="holds alpha carbons alone"):
+    with pytest.warns(DataNote, match="the set, not its files, with alpha carbons alone"):
         alone = values(load(str(tmp_path / "bare.store")), "lDDT")
     assert alone == pytest.approx([atoms.lddt(*(dict(one) for one in _read(tmp_path)), alpha=True)])
     bad = kept.counts["superposition.lddt"] * -1
@@ -131,6 +131,17 @@ def test_counts_stay_with_a_set_and_fit_its_structures(pair, tmp_path):
 
 def _read(folder):
     return [atoms.read((folder / f"{name}.pdb").read_text()) for name in ("model", "native")]
+
+
+def test_files_of_alpha_carbons_are_noted(pair):
+    rng = np.random.default_rng(8)
+    native = atoms.made_chain(rng, "A", 10)
+    model = atoms.moved(native, rng)
+    bare = {key: (name, {"CA": own["CA"]}) for key, (name, own) in native.items()}
+    with pytest.warns(DataNote, match=r"natives with alpha carbons alone \('model'\): lDDT counts only"):
+        assert values(pair(model, bare), "lDDT").tolist() == [1.0]
+    moved = {key: (name, {"CA": own["CA"]}) for key, (name, own) in model.items()}
+    assert values(pair(moved, native), "lDDT")[0] < 0.2  # the other atoms are missing
 
 
 @pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")

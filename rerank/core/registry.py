@@ -99,10 +99,12 @@ class Registry(Generic[T]):
 
     def aliases(self, name: str) -> list[str]:
         """Return the other names of the entry ``name``, sorted."""
-        if not self._index:
-            self._import_all()
-        known = {**self._indexed, **self._aliases}
-        return sorted(alias for alias, target in known.items() if target == name)
+        spellings = self.spellings().items()
+        return sorted(alias for alias, target in spellings if target == name != alias)
+
+    def spellings(self) -> dict[str, str]:
+        """Return the canonical name of every name and alias."""
+        return {**{name: name for name in self.names()}, **self._indexed, **self._aliases}
 
     def get(self, name: str) -> T:
         """Return the entry called ``name``, which may be one of another distribution.

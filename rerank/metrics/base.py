@@ -356,8 +356,7 @@ def _make(
 
 def _known(name: str) -> str | None:
     """The registered name meant by ``name``: itself, or the only one that differs in case alone."""
-    names = FAMILIES.names()
-    spellings = {spelling: known for known in names for spelling in (known, *FAMILIES.aliases(known))}
+    spellings = FAMILIES.spellings()
     if name in spellings:
         return name
     near = {known for spelling, known in spellings.items() if spelling.lower() == name.lower()}

@@ -9,6 +9,8 @@ subtrees were numbered before (interned s). "one pair" is a call for a single tr
 Second, all parses of some sentences, which have most subtrees in common. Third, trees of up to 10,000 nodes:
 gold trees side by side below one root.
 
+Before that, values are compared with those of SVM-light-TK in $RERANK_DATA/tree-kernels, if it exists.
+
 FOLDER contains svm_learn and svm_classify. The peer trains on 400 of the trees with random labels and a
 small C, which makes all of them support vectors; a second file with twice the trees takes longer to classify,
 and the difference counts as kernel evaluations (values in the last columns, pairs per CPU second). It reads
@@ -18,6 +20,7 @@ trees from text in that time, which is less than 1 % of it. Its partial trees ar
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 import re
@@ -31,6 +34,7 @@ from pathlib import Path
 import numpy as np
 from common import arguments, cpu_seconds
 
+from rerank.core.types import Floats
 from rerank.data.columns.forests import Forest
 from rerank.extensions.parsing.tree_kernels import TreeFunction
 from rerank.similarity.tree_sets import TreeSet
@@ -55,6 +59,7 @@ def main() -> None:
     folder = Path(os.environ.get("RERANK_DATA", ".")) / "parse-nbest"
     if not folder.is_dir():
         raise SystemExit(f"no {folder}: set RERANK_DATA")
+    check(folder.parent / "tree-kernels")
     blocks = list(read_blocks(folder))
     gold = Forest.from_strings([block[0] for block in blocks])
     for low, high in SIZES:
@@ -63,6 +68,30 @@ def main() -> None:
     parses = [parse for block in blocks[:10] for parse in block[1:]]
     table("50 best parses of 10 sentences", Forest.from_strings(parses), None)
     growth(gold, (10, 32, 100, 316, 1000) if given.quick else (10, 32, 100, 316, 1000, 3162, 10_000))
+
+
+def check(folder: Path) -> None:
+    """Compare values with those that SVM-light-TK printed for a few trees, before anything is timed."""
+    if not folder.is_dir():
+        print(f"values are not compared with SVM-light-TK's: no {folder}")
+        return
+    with open(folder / "trees.tsv", encoding="utf-8") as lines:
+        (trees,) = TreeSet.of(Forest.from_strings([line.split("|")[2].strip() for line in lines]))
+    with open(folder / "svmtk_kernel_values.csv", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    names = {number: (name, settings) for name, settings, number in KERNELS if number is not None}
+    made: dict[tuple[str, ...], Floats] = {}
+    for row in rows:
+        key = row["F"], row["N"], row["lambda"], row["mu"]
+        if key not in made:
+            name, settings = names[row["F"]]
+            more = {"mu": float(row["mu"]), **settings} if name == "ptk" else {}
+            function = TreeFunction(name, decay=float(row["lambda"]), normalise=row["N"] == "3", **more)
+            made[key] = function.matrix(trees, trees)
+        value, wanted = made[key][int(row["i"]), int(row["j"])], float(row["K"])
+        if abs(value - wanted) > 1e-6 * abs(wanted):
+            raise SystemExit(f"{names[row['F']][0]}: {value}, SVM-light-TK {wanted}: {row}")
+    print(f"{len(rows):,} values are SVM-light-TK's")
 
 
 def read_blocks(folder: Path) -> Iterator[list[str]]:

@@ -8,6 +8,16 @@ from rerank.native.data._rows cimport (
     csr_add, csr_difference, csr_dot, csr_dot4, csr_gather, dense_dot, dense_dot4, real,
 )
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define rerank_prefetch(p) __builtin_prefetch(p)
+    #else
+    #define rerank_prefetch(p) ((void) (p))
+    #endif
+    """
+    void prefetch "rerank_prefetch"(const void* p) noexcept nogil
+
 
 cdef enum Layout:
     DENSE  # float64 rows
@@ -158,6 +168,16 @@ cdef inline void sparse_dots(
     while j < k:
         out[j] = dot(X, row_at(items, first, j), w)
         j += 1
+
+
+cdef inline void fetch(const Rows* X, const long long* items, long long first, Py_ssize_t k) noexcept nogil:
+    """Ask for the dense rows of a list that is read soon, so that they come from memory meanwhile."""
+    cdef Py_ssize_t size = X.width * (sizeof(double) if X.layout == DENSE else sizeof(float)), j, at
+    cdef const char* rows = <const char*> X.dense if X.layout == DENSE else <const char*> X.single
+    if X.layout == DENSE or X.layout == SINGLE:
+        for j in range(k):
+            for at in range(0, size, 64):
+                prefetch(rows + row_at(items, first, j) * size + at)
 
 
 cdef inline void dots(

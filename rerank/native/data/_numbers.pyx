@@ -90,43 +90,30 @@ cdef inline long long number_separated(
             n_tokens += 1
 
 
+cdef inline bint follows(unsigned char c) noexcept nogil:
+    return c & 0xC0 == 0x80
+
+
 cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil:
     """Return the character at p, as Python decodes UTF-8: an invalid byte is U+DC00 + byte."""
-    cdef int c = p[0]
-    cdef int low = 0x80  # bounds of the second byte: no surrogates, nothing overlong or beyond U+10FFFF
-    cdef int high = 0xBF, more, value, i
+    cdef int c = p[0], value
     length[0] = 1
     if c < 0x80:
         return c
-    if 0xC2 <= c <= 0xDF:
-        more = 1
-        value = c & 0x1F
-    elif 0xE0 <= c <= 0xEF:
-        more = 2
-        value = c & 0x0F
-        if c == 0xE0:
-            low = 0xA0
-        elif c == 0xED:
-            high = 0x9F
-    elif 0xF0 <= c <= 0xF4:
-        more = 3
-        value = c & 0x07
-        if c == 0xF0:
-            low = 0x90
-        elif c == 0xF4:
-            high = 0x8F
-    else:
-        return 0xDC00 + c
-    if end - p <= more:
-        return 0xDC00 + c
-    for i in range(1, more + 1):
-        if p[i] < low or p[i] > high:
-            return 0xDC00 + c
-        value = value << 6 | (p[i] & 0x3F)
-        low = 0x80
-        high = 0xBF
-    length[0] = more + 1
-    return value
+    if 0xE0 <= c <= 0xEF and end - p >= 3 and follows(p[1]) and follows(p[2]):
+        value = (c & 0x0F) << 12 | (p[1] & 0x3F) << 6 | p[2] & 0x3F
+        if value >= 0x800 and value & 0xF800 != 0xD800:  # neither overlong nor a surrogate
+            length[0] = 3
+            return value
+    elif 0xC2 <= c <= 0xDF and end - p >= 2 and follows(p[1]):
+        length[0] = 2
+        return (c & 0x1F) << 6 | p[1] & 0x3F
+    elif 0xF0 <= c <= 0xF4 and end - p >= 4 and follows(p[1]) and follows(p[2]) and follows(p[3]):
+        value = (c & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | p[3] & 0x3F
+        if 0x10000 <= value <= 0x10FFFF:
+            length[0] = 4
+            return value
+    return 0xDC00 + c
 
 
 cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:

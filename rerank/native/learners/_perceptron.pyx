@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.math cimport sqrt
 
-from rerank.native.data._matrix cimport Change, Matrix, Rows, Sum, dot, dots, gather
+from rerank.native.data._matrix cimport Change, Matrix, Rows, Sum, dot, dots, fetch, gather
 from rerank.native.data._sort cimport word
 from rerank.native.learners._ranges cimport Ranges, Room
 from rerank.native.learners._violations cimport ListPairs, count, violations
@@ -55,7 +55,8 @@ def batch_round(
     cdef double* a = NULL
     cdef Ranges p
     cdef Py_ssize_t v
-    cdef long long i, first
+    cdef long long i, first, at, ahead
+    cdef const double* w
     cdef int j
     cdef count here, updates = 0, violated = 0
     with nogil:
@@ -63,7 +64,15 @@ def batch_round(
             i = visits[v]
             p = pairs.of(i)
             first = pairs.offsets[i]
-            dots(X, items, first, p.k, seen_by(X, i, weights), r.s)
+            w = seen_by(X, i, weights)
+            if v + 1 < visits.shape[0] and X.indptr == NULL:  # meanwhile the next list comes from memory
+                at = pairs.offsets[visits[v + 1]]
+                ahead = pairs.offsets[visits[v + 1] + 1] - at
+                for j in range(0, p.k, 4):
+                    fetch(X, items, at + j, max(min(ahead - j, 4), 0))
+                    dots(X, items, first + j, min(p.k - j, 4), w, r.s + j)
+            else:
+                dots(X, items, first, p.k, w, r.s)
             if square > 0.0:
                 a = &dimension.a[first]
                 for j in range(p.k):

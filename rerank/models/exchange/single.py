@@ -53,8 +53,7 @@ def single_trees(scorer: Portable, program: str, *, missing: bool) -> list[Porta
     elsewhere: set[str] = set()
     features = np.concatenate([np.empty(0, dtype=np.int32), *(tree.feature for tree in trees)])
     exact = np.concatenate([np.empty(0), *(tree.threshold for tree in trees)])
-    n_steps = sum(len(tree.feature) for tree in trees[: len(scorer.steps)])
-    rounded = np.concatenate([_before(exact[:n_steps]), _nearest(exact[n_steps:])])
+    rounded = (_before if scorer.steps else _nearest)(exact)  # trees beside steps are conjunctions of them
     for j in np.unique(features).tolist():
         mine = features == j
         if len(np.unique(rounded[mine])) < len(np.unique(exact[mine])):

@@ -92,6 +92,23 @@ def test_exports_as_files(tmp_path):
     np.testing.assert_allclose(found, model.score(NEW), atol=1e-12)
 
 
+@pytest.mark.parametrize("to", ["json", "lightgbm", "xgboost", "ranklib"])
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
+def test_other_programs_send_values_at_a_threshold_the_same_way(to, tmp_path):
+    """Values are thresholds, and no numbers of single precision."""
+    used = 0
+    for seed in range(1, 4):
+        lists, new = (drawn(s, values=(0, 0.1, 0.7), base=False, layout="sparse") for s in (seed, seed + 20))
+        model = package.train(lists, "boosting-conjunctions", **LEARNER)
+        path = str(tmp_path / f"m{seed}")
+        package.export(model, path, to)
+        again = package.import_model(path, str(tmp_path / "again"), to)
+        difference = again.score(new) - model.score(new)
+        np.testing.assert_allclose(difference, difference[0], atol=1e-4)
+        used += len(model.weight)
+    assert used > 0
+
+
 def test_importance_permutes_features_of_conjunctions():
     model = trained()
     model.step = model.step * 0  # conjunctions alone

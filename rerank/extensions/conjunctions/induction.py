@@ -15,7 +15,7 @@ from rerank.learners.boosting.examples import Examples
 from rerank.models.stumps import Thresholds
 from rerank.native.learners._boosting_index import hits
 
-_BYTES = 24 + 24  # of a candidate: two sums, lists and the last one; gains, their order and what is kept
+_BYTES = 24 + 32  # of a candidate: two sums, lists and the last one; roots and gains
 _TIED, _LEAST = 1e-10, 2.220446049250313e-16  # of the root of the loss, and of the loss, as in boosting
 _AT_ONCE = 4  # times as many candidates as are added are compared with each other
 

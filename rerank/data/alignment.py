@@ -10,7 +10,7 @@ import numpy as np
 from rerank.core.errors import DataError, DataNote
 from rerank.core.text import count, some
 from rerank.core.types import Index
-from rerank.data.categories import categorical_columns, column_of
+from rerank.data.categories import categorical_columns, column_of, of_categories
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.names import Columns, Match, match
@@ -114,4 +114,5 @@ def _remarks(
     if len(absent):
         what = f"{len(absent)} of {count(theirs.n, 'feature')} of {whose}"
         remarks.append(f"{what} {'is' if len(absent) == 1 else 'are'} absent ({some(theirs.at(absent[:4]))})")
+        remarks[-1] += of_categories(theirs.at(absent))
     return remarks

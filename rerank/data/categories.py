@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.text import some
 from rerank.core.types import Floats
 from rerank.data.matrix import Dense, Features
 
@@ -67,6 +68,12 @@ def column_of(feature: str) -> str:
     """Return the column of an indicator by its name, "" if it has none."""
     column, mark, _ = feature.partition("=")
     return column if mark else ""
+
+
+def of_categories(absent: Sequence[str]) -> str:
+    """Return the end of a message about absent features: the columns whose indicators they are, if any."""
+    names = list(dict.fromkeys(filter(None, map(column_of, absent))))
+    return f": {some(names)} not read as categories (--categorical)" if names else ""
 
 
 def categorical_columns(features: Features, names: Sequence[str], asked: Iterable[str]) -> set[str]:

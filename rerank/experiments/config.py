@@ -140,8 +140,6 @@ class ExperimentConfig(Settings):
         known = parse_all(self.metrics)
         if len(known) < len(self.metrics):
             raise ConfigError(f"metrics: one of {', '.join(self.metrics)} is given twice")
-        if any(metric.policies for metric in known.values()):
-            raise ConfigError("metrics: a signature states ties or no_relevant, expected names of metrics")
         baseline = self.baseline
         if baseline is not None and baseline not in (*self.learners, *SPELLING):
             hint = did_you_mean(baseline, [*self.learners, *SPELLING])

@@ -9,10 +9,12 @@ import numpy as np
 from rerank.core.text import count, some
 from rerank.data.columns.class_sets import plain_number
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import sorted_by_label
 from rerank.data.lists import CandidateLists
 from rerank.formats.common import contains, note, quoted
 
 _SAMPLE = 100  # lists whose texts are compared with references
+_MIXED = 20  # lists with several labels
 _ODD_ID = re.compile(rb"[\s\x00-\x1f]|\.0|\xef\xbb\xbf")
 
 
@@ -24,6 +26,10 @@ def note_oddities(lists: CandidateLists) -> None:
         _note_near_ids(lists.list_ids, lists.source)
     if lists.references:
         _note_references(lists)
+    n = 0 if lists.first_best is None else sorted_by_label(lists)
+    if n >= _MIXED:
+        text = f"in all {n} lists with several labels they fall in the first-best order"
+        note(f"{lists.source}: {text}; if the file is sorted by label, first-best is no first stage")
 
 
 def _note_class_names(classes: StringColumn, source: str) -> None:

@@ -155,7 +155,8 @@ def read_scored(path: str, reading: Reading | None = None, column: str | None = 
     if path != "-" and os.path.isdir(path):
         return _of_format(path, "store", Reading(), partial, column)
     head = read_head(path)
-    if column is None and _is_ranked_table(head):
+    cells = _first_line(head).split(b"\t")
+    if column is None and len(cells) == 4 and cells[2] == b"1" and _is_number(cells[3]):
         return _ranked_table(path)
     try:
         kind, _ = detect(path, head)
@@ -204,11 +205,6 @@ def _reading(head: bytes, kind: str, reading: Reading | None) -> Reading:
     if kind in _TABLES and "id_column" not in own and _MODEL in cells and not cells & {*ITEM_NAMES["id"]}:
         own["id_column"] = _MODEL
     return Reading(**own)
-
-
-def _is_ranked_table(head: bytes) -> bool:
-    cells = _first_line(head).split(b"\t")
-    return len(cells) == 4 and cells[2] == b"1" and _is_number(cells[3])
 
 
 def _ranked_table(path: str) -> Scored:

@@ -102,6 +102,16 @@ def test_a_lost_column_is_reported(files, cli):
     done = cli("predict", model, str(files / "other.csv"))
     assert "left out: 'farbe'" in done.err
     assert "3 of 4 features of the model are absent (colour=, colour=blue, colour=red)" in done.err
+    assert ": colour not read as categories (--categorical)" in done.err
+
+
+def test_lists_made_without_the_categories_of_the_model_are_reported(files):
+    with pytest.warns(DataNote, match="by the header"):
+        model = train(load(files / "train.csv", categorical=["colour"]), "ridge")
+    with pytest.warns(DataNote, match="left out: 'colour'"):
+        bare = load(files / "test.csv")
+    with pytest.warns(DataNote, match=r": colour not read as categories \(categorical\)"):
+        model.score(bare)
 
 
 def test_indicators_that_are_no_whole_set_are_reported(files):

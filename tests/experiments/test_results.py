@@ -330,3 +330,13 @@ def test_few_common_rows_have_no_ranks(source, tmp_path):
     found = read_report(folders, samples=5)
     assert found.ranks == {}
     assert found.notes == ("no ranks: 2 rows are in every set, expected 3 or more",)
+
+
+def test_metrics_may_state_their_ties(source, tmp_path):
+    text = CONFIG.replace("[AP, nDCG@3]", "['AP|ties:input', RR]")
+    (source / "ties.yaml").write_text(text)
+    run(source / "ties.yaml", out=tmp_path / "ties")
+    found = read_report([tmp_path / "ties"]).results[0].metrics["AP"]
+    assert "ties:input" in found.signature
+    for path in (tmp_path / "ties").glob("cells/*/record.json"):
+        assert "ties:input" in json.loads(path.read_text())["values"]["AP"]["signature"]

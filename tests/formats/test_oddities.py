@@ -128,3 +128,30 @@ def test_metrics_that_tell_capital_letters_apart_note_texts_without_any(
     notes = [str(one.message) for one in found if "no capital letters, the references do" in str(one.message)]
     assert len(notes) == noted
     assert all(f"{metric}(lc=1) counts them in one case" in one for one in notes)
+
+
+@pytest.mark.parametrize(
+    ("n", "last", "noted"), [(25, [1, 0], True), (25, [0, 1], False), (15, [1, 0], False)]
+)
+def test_a_file_sorted_by_label_has_no_first_stage(
+    tmp_path: Path, n: int, last: list[int], noted: bool
+) -> None:
+    labels = [[2, 1, 1, 0]] * (n - 1) + [last]
+    rows = [
+        {
+            "list": str(i),
+            "candidates": [{"text": f"t{k}", "label": label, "x": k} for k, label in enumerate(own)],
+        }
+        for i, own in enumerate(labels)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    notes = [note for note in notes_of(path)[1] if "first-best is no first stage" in note]
+    assert notes == (
+        [
+            f"in all {n} lists with several labels they fall in the first-best order; if the "
+            "file is sorted by label, first-best is no first stage"
+        ]
+        if noted
+        else []
+    )

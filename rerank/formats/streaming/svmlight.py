@@ -133,8 +133,4 @@ class SVMLightBlocks(BlockReader):
             pass
 
     def item_lines(self, n_items: int) -> Index:
-        return self.block.item_lines(n_items, _is_item)
-
-
-def _is_item(line: bytes) -> bool:
-    return not line.lstrip(b" \t\r").startswith(b"#") and bool(line.strip(b" \t\r"))
+        return self.block.item_lines(n_items, lambda line: line.strip(b" \t\r")[:1] not in (b"", b"#"))

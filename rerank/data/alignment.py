@@ -46,8 +46,7 @@ def aligned(
         return lists.with_columns(names)
     found = match(mine, theirs)
     unknown = np.flatnonzero(~found.known)
-    if len(unknown):
-        unknown = np.intersect1d(unknown, lists.features.occurring())
+    unknown = np.intersect1d(unknown, lists.features.occurring()) if len(unknown) else unknown
     absent = _absent(lists, mine, theirs, found)
     asked = [*theirs.at(absent), *mine.at(unknown)]
     categorical = categorical_columns(lists.features, lists.names(), asked) if asked else set()
@@ -70,7 +69,7 @@ def aligned(
         if len(unknown):
             remarks[-1 if not len(absent) else -2] += ", ignored"
         if len(absent):
-            remarks[-1] += ", taken as missing" if fill_in else ", taken as 0"
+            remarks[-1] += f"{of_categories(theirs.at(absent))}, taken as {'missing' if fill_in else 0}"
         warnings.warn(f"{lists.source}: {'; '.join(remarks)}", DataNote, stacklevel=3)
     ready = lists.with_columns_at(found.places, names)
     if not (fill_in and len(absent)):
@@ -114,5 +113,4 @@ def _remarks(
     if len(absent):
         what = f"{len(absent)} of {count(theirs.n, 'feature')} of {whose}"
         remarks.append(f"{what} {'is' if len(absent) == 1 else 'are'} absent ({some(theirs.at(absent[:4]))})")
-        remarks[-1] += of_categories(theirs.at(absent))
     return remarks

@@ -197,10 +197,8 @@ def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
     return others
 
 
-def sorted_by_label(lists: CandidateLists) -> int:
+def sorted_by_label(lists: CandidateLists, labels: Floats, first_best: Floats) -> int:
     """Return how many lists have several labels, if these never rise in the first-best order; otherwise 0."""
-    if lists.labels is None or lists.first_best is None:
-        return 0
-    change = np.diff(lists.labels[np.lexsort((-lists.first_best, lists.list_index))])
+    change = np.diff(labels[np.lexsort((-first_best, lists.list_index))])
     change[lists.offsets[1:-1] - 1] = 0.0
     return 0 if np.any(change > 0) else len(np.unique(lists.list_index[1:][change < 0]))

@@ -26,7 +26,8 @@ def note_oddities(lists: CandidateLists) -> None:
         _note_near_ids(lists.list_ids, lists.source)
     if lists.references:
         _note_references(lists)
-    n = 0 if lists.first_best is None else sorted_by_label(lists)
+    labels, first_best = lists.labels, lists.first_best
+    n = 0 if labels is None or first_best is None else sorted_by_label(lists, labels, first_best)
     if n >= _MIXED:
         text = f"in all {n} lists with several labels they fall in the first-best order"
         note(f"{lists.source}: {text}; if the file is sorted by label, first-best is no first stage")

@@ -289,7 +289,7 @@ def test_a_faulty_shard_is_named(fault: str, tmp_path: Path) -> None:
     write_shards([plain()], tmp_path / "s", 150)
     spoil, message = FAULTS[fault]
     spoil(tmp_path / "s")
-    for read in (read_shards, check_shards, lambda path: list(shard_blocks(path)), rerank.load):
+    for read in (read_shards, check_shards, lambda path: next(shard_blocks(path)), rerank.load):
         with pytest.raises(FormatError) as error:
             read(tmp_path / "s")
         assert message in str(error.value)

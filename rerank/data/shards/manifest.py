@@ -162,6 +162,23 @@ def read_order(path: StrPath, manifest: Manifest) -> Index | None:
     return rows
 
 
+def check_shard(path: StrPath, manifest: Manifest, k: int) -> tuple[str, str]:
+    """Compare shard ``k`` with its fingerprint; return its place, and what messages expect there.
+
+    Raises FormatError if it is missing or changed.
+    """
+    shard = manifest.shards[k]
+    place = os.path.join(path, shard.name)
+    expected = f"shard {k + 1} of {len(manifest.shards)} as {MANIFEST} has it"
+    try:
+        same = fingerprint_of(place) == shard.fingerprint
+    except (FileNotFoundError, NotADirectoryError):
+        raise FormatError(place, None, "no store", expected) from None
+    if not same:
+        raise FormatError(place, None, "other files, or files of other sizes", expected)
+    return place, expected
+
+
 def open_shard(path: StrPath, manifest: Manifest, k: int, *, whole: bool = False) -> CandidateLists:
     """Return the lists of shard ``k`` (from 0), mapped.
 
@@ -177,14 +194,7 @@ def open_shard(path: StrPath, manifest: Manifest, k: int, *, whole: bool = False
         If the shard is missing, not as the manifest says, or no sound store; it names the shard.
     """
     shard = manifest.shards[k]
-    place = os.path.join(path, shard.name)
-    expected = f"shard {k + 1} of {len(manifest.shards)} as {MANIFEST} has it"
-    try:
-        same = fingerprint_of(place) == shard.fingerprint
-    except (FileNotFoundError, NotADirectoryError):
-        raise FormatError(place, None, "no store", expected) from None
-    if not same:
-        raise FormatError(place, None, "other files, or files of other sizes", expected)
+    place, expected = check_shard(path, manifest, k)
     lists = read_store(place)
     if lists.n_lists != shard.lists or Form.of(lists.features) != shard.form:
         raise FormatError(place, None, "other lists or features", expected)

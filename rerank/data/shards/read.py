@@ -13,7 +13,7 @@ from rerank.core.memory import require
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.shards.manifest import is_sharded, open_shard, read_manifest, read_order
+from rerank.data.shards.manifest import check_shard, is_sharded, open_shard, read_manifest, read_order
 from rerank.data.shards.stack import stack, widened
 from rerank.data.store import arrays_of
 from rerank.data.store_reader import StrPath, read_store
@@ -70,6 +70,7 @@ def read_shards(path: StrPath) -> CandidateLists:
 def shard_blocks(path: StrPath, *, whole: bool = False) -> Iterator[CandidateLists]:
     """Yield the lists of each shard in turn, with all features of the sharded store; only one is open.
 
+    That no shard is missing or changed is checked before the first one is read.
     Items come in the order of the lists: if ``Manifest.order`` is not "", the caller's rows had another.
 
     Parameters
@@ -83,6 +84,8 @@ def shard_blocks(path: StrPath, *, whole: bool = False) -> Iterator[CandidateLis
         As for ``read_shards``.
     """
     manifest = read_manifest(path)
+    for k in range(len(manifest.shards)):
+        check_shard(path, manifest, k)
     names = open_shard(path, manifest, len(manifest.shards) - 1).feature_names
     for k in range(len(manifest.shards)):
         lists = open_shard(path, manifest, k, whole=whole)

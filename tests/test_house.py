@@ -28,23 +28,23 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2195),
-    "core": (32, 3662),
-    "data": (36, 5214),
-    "evaluation": (16, 2940),
-    "experiments": (10, 1672),
-    "extensions": (62, 9288),
-    "formats": (35, 6759),
-    "learners": (39, 6096),
-    "metrics": (20, 3236),
-    "models": (22, 3312),
+    "cli": (20, 2181),
+    "core": (32, 3660),
+    "data": (36, 5258),
+    "evaluation": (16, 2939),
+    "experiments": (10, 1670),
+    "extensions": (62, 9245),
+    "formats": (35, 6758),
+    "learners": (39, 6088),
+    "metrics": (20, 3235),
+    "models": (22, 3311),
     "native": (9, 86),
-    "report": (10, 1555),
+    "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2161),
+    "training": (18, 2159),
 }
-LINES, CODE, FILES, SMALL = 77277, 50264, 349, 44
-PRIVATE_ONCE, NAMES_TWICE = 428, 115
+LINES, CODE, FILES, SMALL = 77229, 50199, 349, 44
+PRIVATE_ONCE, NAMES_TWICE = 424, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/questions/focus.py", "extensions/questions/settings.py"),

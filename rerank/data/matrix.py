@@ -15,8 +15,7 @@ from rerank.core.errors import DataError
 from rerank.core.types import AnyArray, Floats, Index, Ints, Mask
 from rerank.data.arrays import is_masked, real_array
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.npy import mapping, release, row_blocks, taken
-from rerank.data.shards.large import is_large, large_array
+from rerank.data.npy import is_large, large_array, mapping, release, row_blocks, taken
 from rerank.native.data import _matrix
 
 

@@ -37,8 +37,7 @@ from rerank.core.types import AnyArray, Floats, Mask
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
-from rerank.data.npy import ArrayForm, release, row_blocks
-from rerank.data.shards.large import large_array
+from rerank.data.npy import ArrayForm, large_array, release, row_blocks
 from rerank.native.data import _scaling
 
 AUTO = "auto"  # the learner's default

@@ -27,7 +27,6 @@ from rerank.data.first_best import first_largest, leads_of
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
-from rerank.data.shards import large
 from rerank.data.shards.read import read_shards
 from rerank.data.shards.write import write_shards
 from rerank.learners.base import LEARNERS
@@ -657,18 +656,16 @@ _SHARDS = ((1, True), (700, True), (10**9, False))  # bytes: a list, some lists,
 def scarce(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No memory for arrays; returns what was put into files."""
     made: list[str] = []
-    whole = large.large_array
+    whole = npy.large_array
 
     def noting(shape: tuple[int, ...], dtype: np.dtype, what: str) -> np.ndarray:
         made.append(what)
         return whole(shape, dtype, what)
 
-    monkeypatch.setattr(large, "SMALL", 0)
-    monkeypatch.setattr(large, "available", lambda: 1)
+    monkeypatch.setattr(npy, "SMALL", 0)
+    monkeypatch.setattr(npy, "available", lambda: 1)
     monkeypatch.setattr(npy, "BLOCK", 256)
-    for module in ("stack", "large"):
-        monkeypatch.setattr(f"rerank.data.shards.{module}.large_array", noting)
-    for module in ("scaling", "npy"):
+    for module in ("shards.stack", "scaling", "npy", "matrix"):
         monkeypatch.setattr(f"rerank.data.{module}.large_array", noting)
     monkeypatch.setattr("rerank.data.scaling.memory.SMALL", 0)
     return made
@@ -689,7 +686,7 @@ def test_shards_give_the_model_of_memory(name: str, layout: str, tmp_path: Path,
     lists = some_lists(layout=layout)
     scaling = "zscore" if layout == "float32" else "auto"
     with pytest.MonkeyPatch.context() as plenty:
-        plenty.setattr(large, "available", lambda: 10**12)
+        plenty.setattr(npy, "available", lambda: 10**12)
         expected = trained(name, lists, tmp_path / "model", scaling, owned=False)
     for size, owned in _SHARDS:
         write_shards([lists], tmp_path / "shards", size)

@@ -22,7 +22,6 @@ from rerank.core.errors import DataError, DataNote, FormatError, RerankError
 from rerank.core.memory import VARIABLE
 from rerank.data import npy
 from rerank.data.lists import CandidateLists
-from rerank.data.shards import large
 from rerank.data.shards.manifest import MANIFEST, is_sharded, read_manifest
 from rerank.data.shards.read import check_shards, read_shards, shard_blocks
 from rerank.data.shards.write import check_shards_place, key_of, write_shards
@@ -335,8 +334,8 @@ def test_a_set_larger_than_memory_is_in_a_file_without_a_name(
     write_shards([lists], tmp_path / "s", ONE_LIST)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(large, "SMALL", 0)
-    monkeypatch.setattr(large, "available", lambda: 100)
+    monkeypatch.setattr(npy, "SMALL", 0)
+    monkeypatch.setattr(npy, "available", lambda: 100)
     monkeypatch.setattr(npy, "BLOCK", 1000)
     back = read_shards(tmp_path / "s")
     assert same(back, lists)
@@ -409,12 +408,12 @@ def test_the_manifest_says_what_the_shards_are(tmp_path: Path) -> None:
 
 
 def test_a_small_disk_is_no_error_if_memory_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "SMALL", 0)
-    monkeypatch.setattr(large, "available", lambda: 1000)
+    monkeypatch.setattr(npy, "SMALL", 0)
+    monkeypatch.setattr(npy, "available", lambda: 1000)
     kinds = []
     for free in (10_000, 10):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        kinds.append(npy.mapping(large.large_array((100,), np.dtype("f8"), "numbers")) is not None)
+        kinds.append(npy.mapping(npy.large_array((100,), np.dtype("f8"), "numbers")) is not None)
     assert kinds == [True, False]
     with pytest.raises(RerankError, match=r"needs 1\.6 kB in .* for numbers; 10 bytes are free"):
-        large.large_array((200,), np.dtype("f8"), "numbers")
+        npy.large_array((200,), np.dtype("f8"), "numbers")

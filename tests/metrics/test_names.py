@@ -79,7 +79,7 @@ def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> 
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ("AQ", "did you mean 'AP'"),
+        ("APP", "did you mean 'AP'"),
         ("ndgc@10", "did you mean 'nDCG'"),
         ("P", "P needs a cutoff"),
         ("R", "R needs a cutoff"),

@@ -11,8 +11,7 @@ from msgspec import Struct, structs
 from rerank.core.types import AnyArray
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
-from rerank.data.npy import release, row_blocks
-from rerank.data.shards.large import large_array
+from rerank.data.npy import large_array, release, row_blocks
 
 
 class Form(Struct, frozen=True):

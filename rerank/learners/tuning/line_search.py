@@ -15,7 +15,7 @@ from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.shards.large import FileRoom, is_large
+from rerank.data.npy import FileRoom, is_large
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.deterministic import deterministic_dot
 from rerank.models.training import RestartRecord, SpreadRecord

@@ -30,20 +30,20 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2181),
     "core": (32, 3660),
-    "data": (36, 5258),
+    "data": (36, 5259),
     "evaluation": (16, 2939),
     "experiments": (10, 1670),
     "extensions": (62, 9245),
     "formats": (35, 6758),
     "learners": (39, 6088),
     "metrics": (20, 3235),
-    "models": (22, 3311),
+    "models": (22, 3312),
     "native": (9, 86),
     "report": (10, 1521),
     "similarity": (15, 1884),
     "training": (18, 2159),
 }
-LINES, CODE, FILES, SMALL = 77229, 50199, 349, 44
+LINES, CODE, FILES, SMALL = 77233, 50201, 349, 44
 PRIVATE_ONCE, NAMES_TWICE = 424, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

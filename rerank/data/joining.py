@@ -17,7 +17,6 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.shards.stack import Form, stack
 
 _SHOWN = 3
 
@@ -154,6 +153,8 @@ def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Featur
 
 def stacked(parts: Sequence[Features]) -> Features:
     """Return all rows in one layout, see ``data.shards.stack``."""
+    from rerank.data.shards.stack import Form, stack
+
     return stack(parts, [Form.of(part) for part in parts], parts[0].n_features)
 
 

@@ -25,6 +25,7 @@ from rerank.data.npy import Header, read_header, release
 FORMAT = "rerank-store"
 VERSION = 1
 META = "meta.json"
+MANIFEST = "manifest.json"  # of a sharded store
 StrPath = str | os.PathLike[str]
 
 # How often a store is opened that is replaced while it is read.

@@ -22,9 +22,8 @@ from rerank.data.missing import check_complete, with_zeros
 from rerank.data.reading import FITTED, Missing, Reading
 from rerank.data.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.data.selection import selected
-from rerank.data.shards.manifest import MANIFEST
 from rerank.data.store import restore
-from rerank.data.store_reader import META
+from rerank.data.store_reader import MANIFEST, META
 from rerank.formats.oddities import note_oddities
 
 # What a set may have that a file could lose; run_scores belong to first_best.
@@ -37,7 +36,8 @@ WORDS = {
     "counts": "saved counts of metrics",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
-# In place of ``Format._read``: reads the next block of a file, see formats.streaming.
+LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming
+# In place of ``Format._read``: reads the next block of a file.
 NEXT_BLOCK: ContextVar[Any] = ContextVar("next block", default=None)
 
 

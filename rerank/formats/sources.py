@@ -314,8 +314,9 @@ def validate(data: Data, *, reading: Reading | None = None) -> Contents:
     ids       none
     """
     from rerank.data.describe import describe
-    from rerank.data.shards.read import check_shards
 
-    if is_path(data):
+    if is_path(data) and os.path.isdir(data):
+        from rerank.data.shards.read import check_shards
+
         check_shards(data)
     return describe(read_judged(data, reading))

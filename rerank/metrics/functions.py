@@ -99,7 +99,7 @@ def _docstring(kind: type[Metric], form: Callable[[Metric, _Options], float], se
 
 def _form(kind: type[Metric]) -> Callable[[Metric, _Options], float] | None:
     """How the family is called, None if plain sequences do not have what it needs."""
-    if "inner" in kind.settings:
+    if "inner" in kind.settings or not getattr(kind, "of_arrays", True):
         return None
     if kind.of_classes:
         return _of_classes

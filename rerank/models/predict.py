@@ -26,7 +26,7 @@ from rerank.data.overlap import note, note_trained_on, strangers
 from rerank.data.reading import Reading, read_as
 from rerank.data.selection import selected
 from rerank.formats import format_of
-from rerank.formats.base import FORMATS, load_for
+from rerank.formats.base import FORMATS, LARGE, load_for
 from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
 from rerank.models import predictions
 from rerank.models.base import ORACLE, Model, load_model
@@ -163,7 +163,8 @@ def predict(
     answer = predictor(scorer, as_) if as_ in _NO_SCORES else scorer.score
     if keep_margin is not None:
         scorer.keep_margin, scorer.calibration = margin_of(keep_margin), None  # which is of other choices
-    if streamed and out is not None and is_path(data):
+    small = is_path(data) and os.path.isfile(data) and os.path.getsize(data) < LARGE
+    if streamed and out is not None and is_path(data) and not small:
         from rerank.models.streaming import predict_file
 
         if found := predict_file(scorer, os.fspath(data), read, reading, as_, out, answer, writer, strict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_training import fit, make_learner
 
 import rerank
 from rerank.core.errors import RerankError
+from rerank.data import npy
 from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
@@ -101,9 +103,12 @@ def test_texts_of_long_lists_are_counted(memory_left):
         consensus(texts, "WER", "mean")
 
 
-def test_scaled_copies_are_counted():
+def test_scaled_copies_are_counted(monkeypatch):
+    """They are in a temporary file if there is one large enough."""
+    monkeypatch.setattr(npy, "available", lambda: LEFT)
+    monkeypatch.setattr(npy.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**6))
     scaling = fit_scaling("zscore", SMALL)
     big = dataclasses.replace(SMALL)
     object.__setattr__(big, "features", Dense(np.broadcast_to(0.0, (50_000_000, 2))))
-    with pytest.raises(RerankError, match="needs 800 MB for a dense matrix of 50,000,000 x 2"):
+    with pytest.raises(RerankError, match=r"needs 800 MB in .* for scaled features; 1 MB are free"):
         scaling.apply(big)

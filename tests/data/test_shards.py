@@ -22,10 +22,11 @@ from rerank.core.errors import DataError, DataNote, FormatError, RerankError
 from rerank.core.memory import VARIABLE
 from rerank.data import npy
 from rerank.data.lists import CandidateLists
-from rerank.data.shards.manifest import MANIFEST, is_sharded, read_manifest
+from rerank.data.shards.manifest import is_sharded, read_manifest
 from rerank.data.shards.read import check_shards, read_shards, shard_blocks
 from rerank.data.shards.write import check_shards_place, key_of, write_shards
 from rerank.data.store import write_store
+from rerank.data.store_reader import MANIFEST
 
 ONE_LIST, SOME, ALL = 1, 2000, 10**9  # bytes of a shard
 

@@ -29,6 +29,7 @@ OTHERS = ["a cat sat on a mat", "it rains", "dogs"]
 
 
 @pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*alpha carbons alone:rerank.core.errors.DataNote")
 @pytest.mark.filterwarnings("ignore:ERR@1. max is the largest label:rerank.core.errors.DataNote")
 @pytest.mark.parametrize("name", sorted(set(names().values())))
 def test_every_family_is_a_function_with_the_value_of_evaluate(name):

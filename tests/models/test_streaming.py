@@ -17,6 +17,7 @@ from rerank.core.files import read as files
 from rerank.formats import streaming
 from rerank.formats.streaming import store, text
 from rerank.formats.table import read as table
+from rerank.models import predict
 from rerank.models import streaming as predicting
 
 WHOLE = 1 << 40
@@ -69,7 +70,8 @@ def run(rerank: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
             if content is not None:
                 stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
                 patch.setattr(sys, "stdin", stdin)
-            patch.setattr(streaming, "LARGE", WHOLE if block == WHOLE else 0)
+            for module in (streaming, predict):
+                patch.setattr(module, "LARGE", WHOLE if block == WHOLE else 0)
             patch.setattr(text, "BLOCK", block)
             patch.setattr(text, "FIRST", block)
             patch.setattr(store, "VALUES", block)
@@ -201,7 +203,8 @@ def test_python_gets_sizes(models: dict[str, str], tmp_path: Path, monkeypatch: 
     path = tmp_path / "a.letor"
     path.write_bytes(b"\n".join(lines_of(30, seed=2)))
     lists = rerank.load(path)
-    monkeypatch.setattr(streaming, "LARGE", 0)
+    for module in (streaming, predict):
+        monkeypatch.setattr(module, "LARGE", 0)
     found = rerank.predict(models["zscore"], path, out=str(tmp_path / "out"), streamed=True)
     assert isinstance(found, predicting.Streamed)
     assert (found.lists.n_lists, found.lists.n_items) == (lists.n_lists, lists.n_items)

@@ -18,9 +18,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import row_blocks
 from rerank.data.shards.stack import Form
 from rerank.data.store import arrays_of
-from rerank.data.store_reader import META, StrPath, read_store
+from rerank.data.store_reader import MANIFEST, META, StrPath, read_store
 
-MANIFEST = "manifest.json"
 ROWS = "rows.bin"  # int64 (n_items), little-endian
 FORMAT = "rerank-shards"
 VERSION = 1

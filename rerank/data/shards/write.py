@@ -32,7 +32,6 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Mixed, Sparse
 from rerank.data.shards.manifest import (
     FORMAT,
-    MANIFEST,
     ROWS,
     VERSION,
     Manifest,
@@ -47,7 +46,7 @@ from rerank.data.shards.manifest import (
 from rerank.data.shards.read import without_features
 from rerank.data.shards.stack import Form, stack, widened
 from rerank.data.store import check_place, write_store
-from rerank.data.store_reader import StrPath
+from rerank.data.store_reader import MANIFEST, StrPath
 
 SHARD_BYTES = 128_000_000
 _RECORD = "progress.json"

@@ -74,7 +74,7 @@ def label_from_comparisons(
     >>> lists = rerank.CandidateLists.from_arrays([[1.0], [2.0], [3.0]], qid=["q"] * 3, item_ids=list("abc"))
     >>> games = [{"list": "q", "first": "a", "second": "b", "winner": "first"}]
     >>> rerank.label_from_comparisons(lists, games).labels.round(3).tolist()
-    [0.402, -0.402, nan]
+    [0.337, -0.337, nan]
     """
     if out is None and to is not None:
         raise ConfigError(f"--to {to}: not used without --out, which names the file of lists")

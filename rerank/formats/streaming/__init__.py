@@ -16,13 +16,12 @@ from rerank.core.files.read import is_pipe, opened, shown
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading, ReadOptions
-from rerank.formats.base import NEXT_BLOCK, Format
+from rerank.formats.base import LARGE, NEXT_BLOCK, Format
 from rerank.formats.streaming import store, svmlight, table
 from rerank.formats.streaming.chunks import BlockReader
 from rerank.formats.streaming.seen import NeedsWholeError as NeedsWholeError
 from rerank.formats.streaming.seen import SeenLists
 
-LARGE = 1 << 23  # bytes of a file from which on it is read in blocks
 # Options of reading that mean the same for a block as for the file.
 _OPTIONS = {"store": store.OPTIONS, "svmlight": svmlight.OPTIONS, "table": table.OPTIONS}
 

@@ -87,6 +87,7 @@ class Casp16(CountedMetric):
     )
     unreturned = "as the floor"
     of_pool = True
+    of_arrays = False
     examples = ("casp16", "casp16(floor=-2)")
     digits = 3
     kind = FlooredJudge

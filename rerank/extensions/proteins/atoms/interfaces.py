@@ -180,6 +180,7 @@ class _OfInterfaces(CountedMetric):
     """A value of the interfaces of an assembly."""
 
     unjudged = "the native has no two chains in contact, or no model has a chain of it"
+    of_arrays: ClassVar[bool] = False  # chains are read from files
     width, shared = WIDTH, SHARED
     counts_name = counts_called("interfaces")
     words: ClassVar[tuple[str, ...]] = ()

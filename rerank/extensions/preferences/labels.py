@@ -167,7 +167,7 @@ def _strengths(
 
 def _report(model: Likelihood, strengths: Floats, first: list[int], of_list: Index) -> None:
     """Note comparisons that labels contradict, and lists in which some candidates were never connected."""
-    from rerank.extensions.preferences.ladder import components
+    from rerank.extensions.preferences.connections import components
 
     if isinstance(model, Pairs):
         wins = np.concatenate([model.outcomes[:, 0], model.outcomes[:, 2]])

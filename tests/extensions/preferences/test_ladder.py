@@ -15,12 +15,10 @@ from reference import preferences as twin
 import rerank as product
 from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.extensions.preferences.comparisons import comparisons_of
-from rerank.extensions.preferences.ladder import (
-    QUANTILE,
-    components,
-    likelihood,
-    next_comparisons,
-)
+from rerank.extensions.preferences.connections import components
+from rerank.extensions.preferences.intervals import QUANTILE
+from rerank.extensions.preferences.ladder import likelihood
+from rerank.extensions.preferences.next_comparisons import next_comparisons
 
 
 def battles(n=5, size=200, seed=0, prompts=40, tied=0.2):

@@ -73,6 +73,8 @@ FILES = {
     "a.scores": "1\n2\n1\n2\n",
     "games.tsv": "list\tfirst\tsecond\twinner\tjudge\tlength_1\tlength_2\n"
     "1\ta\tb\tfirst\tx\t1\t2\n1\ta\tb\tsecond\ty\t3\t1\n2\tb\ta\ttie\tx\t1\t1\n",
+    "duels.tsv": "list\tfirst\tsecond\twinner\tjudge\tlength_1\tlength_2\n"
+    "1\ta\tb\tfirst\tx\t1\t2\n2\ta\tb\tsecond\ty\t3\t1\n3\tb\ta\ttie\tx\t1\t1\n",
     "b.scores": "2\n2\n1\n1\n",
     "run.yaml": "data: {train: x.letor, test: more.letor}\nmetrics: [label@1]\nlearners: {ridge: }\n",
 }
@@ -93,7 +95,7 @@ VERBS = {
     "convert": "{data} --out out.store",
     "append": "{data} x=a.scores --out out.store",
     "split": "{data} --folds 2 --out parts",
-    "rate": "games.tsv",
+    "rate": "duels.tsv",
     "label": "{data} --metric WER --out out.store",
     "features consensus": "{data} --by 1 --out out.store",
     "features parse": "{data} --out parts",
@@ -210,6 +212,8 @@ ALSO = {
     "label --metric": "--per-item values.tsv",
     "label --prior": "--from-comparisons games.tsv",
     "label --column": "--from-comparisons games.tsv",
+    "rate --samples": "--intervals bootstrap",
+    "rate --seed": "--intervals bootstrap",
     "--keep": "--metric label@1 --dev more.letor",
     "train --keep-margin": "--metric label@1 --dev more.letor --first-best input",
     "--seeds": "--metric label@1 --out m{seed}",

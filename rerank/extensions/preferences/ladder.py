@@ -220,7 +220,7 @@ def rate(
     strengths = contrast @ x[:n]
     point = model.posterior(x)
     covariance = contrast @ _inverse(point.information, n) @ contrast.T
-    kind = _default_intervals(given, n) if intervals == "auto" else intervals
+    kind = _default_intervals(given, n, judge_effects) if intervals == "auto" else intervals
     if kind == "profile" and judge_effects:
         raise ConfigError("intervals profile: not used with judge effects, expected bootstrap, wald or none")
     if kind == "wald":
@@ -370,10 +370,10 @@ def _inverse(information: Any, n: int) -> Floats:
     return solved(information, right)[:n]
 
 
-def _default_intervals(given: Comparisons, n: int) -> Intervals:
+def _default_intervals(given: Comparisons, n: int, judge_effects: bool) -> Intervals:
     if given.named_lists and len(given.list_ids) < len(given):
         return "bootstrap"
-    return "profile" if n <= _PROFILED else "wald"
+    return "profile" if n <= _PROFILED and not judge_effects else "wald"
 
 
 def chances(strengths: Floats, tie: float | None) -> Floats:

@@ -322,3 +322,20 @@ def test_win_rates_of_alpaca_eval_are_those_published(shared_data):
 def test_a_config_error_names_what_is_wrong_with_columns():
     with pytest.raises(ConfigError, match="unknown role"):
         product.rate([("a", "b")], columns={"frist": "x"})
+
+
+def test_judge_effects_have_wald_intervals_unless_prompts_repeat():
+    games = [
+        {
+            "list": str(k),
+            "first": "ab"[k % 2],
+            "second": "ba"[k % 2],
+            "winner": str(1 + k % 3 % 2),
+            "judge": j,
+        }
+        for k, j in enumerate("xyxyxy")
+    ]
+    found = product.rate(games, judge_effects=True, prior=1.0)
+    assert found.settings["intervals"] == "wald"
+    with pytest.raises(ConfigError, match="intervals profile: not used with judge effects"):
+        product.rate(games, judge_effects=True, prior=1.0, intervals="profile")

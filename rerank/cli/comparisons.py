@@ -79,8 +79,8 @@ class Rate(Printed, Verb):
     )
     intervals: Literal["auto", "bootstrap", "profile", "wald", "none"] = setting(
         "auto",
-        "how intervals are computed; auto: bootstrap over prompts, or profile likelihood if no prompt has "
-        "two comparisons, or wald if there are over 100 items too",
+        "how intervals are computed; auto: bootstrap over prompts, or if no prompt has two comparisons "
+        "profile likelihood, or wald for over 100 items and with --judge-effects",
         group=CHOICE,
     )
     samples: int = setting(1000, "samples of the bootstrap", metavar="N", ge=1, group=CHOICE)

@@ -175,6 +175,6 @@ def _number(path: Path) -> int | None:
 
 
 def _field(path: Path, pattern: str) -> int | None:
-    """Return the sum of the numbers after names that match, at the start of a line; None if there is none."""
+    """Return the sum of the numbers on lines whose first word matches; None without such a line."""
     found = re.findall(rf"^{pattern}\s+(\d+)", _text(path), re.MULTILINE)
     return sum(map(int, found)) if found else None

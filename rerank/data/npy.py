@@ -25,7 +25,6 @@ from rerank.core.files.write import atomic_write
 from rerank.core.memory import SMALL, available, size
 from rerank.core.types import AnyArray, Floats, Index
 
-_SHARE = 2  # an array that takes more than half of the memory goes to a file
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 4096
 _ALIGNMENT = 16  # of the data that follows, at least; numpy's own is 64
@@ -114,7 +113,7 @@ def reserve(descriptor: int, n_bytes: int) -> None:
 
 def is_large(n_bytes: int) -> bool:
     """Return whether arrays of so many bytes need more than half of the memory that is left."""
-    return n_bytes > SMALL and _SHARE * n_bytes > available()
+    return n_bytes > SMALL and 2 * n_bytes > available()
 
 
 def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyArray:
@@ -122,10 +121,8 @@ def large_array(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> AnyA
 
     What fits into memory, but not into the folder for temporary files, is in memory as well.
     """
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if is_large(n_bytes) and (
-        n_bytes > available() or n_bytes <= shutil.disk_usage(tempfile.gettempdir()).free
-    ):
+    n_bytes, folder = math.prod(shape) * dtype.itemsize, tempfile.gettempdir()
+    if is_large(n_bytes) and (n_bytes > available() or n_bytes <= shutil.disk_usage(folder).free):
         return file_array(shape, dtype, what)
     return np.zeros(shape, dtype=dtype)
 
@@ -244,8 +241,7 @@ def taken(values: AnyArray, rows: Index) -> AnyArray:
 
 def release(values: AnyArray) -> None:
     """Give back the whole pages of a C-contiguous array within a mapped file; its values stay."""
-    pages = mapping(values)
-    if pages is None:
+    if (pages := mapping(values)) is None:
         return
     origin = np.frombuffer(pages, dtype=np.uint8).__array_interface__["data"][0]
     start = values.__array_interface__["data"][0] - origin
@@ -256,7 +252,7 @@ def release(values: AnyArray) -> None:
 
 
 def mapping(values: AnyArray) -> mmap.mmap | None:
-    """Return the mapped file that an array is a part of, None if it is none, or one that can be written to.
+    """Return the mapped file, read-only or ``Pages``, that holds an array; None if none does.
 
     Of memory that was written to, pages would be lost, unless it is ``Pages``.
     """

@@ -25,7 +25,7 @@ from rerank.data.store import write_store
 from rerank.data.store_reader import read_store
 from rerank.formats.common import note
 from rerank.formats.streaming import Blocks
-from rerank.formats.streaming.chunks import with_empty_ids
+from rerank.formats.streaming.chunks import gaps_of, with_empty_ids
 
 _SPILLED = 1 << 25  # bytes of text or so in a temporary store
 
@@ -105,9 +105,7 @@ def _apart(lists: CandidateLists) -> Mask:
     """Whether the lines of each list are not contiguous (n_lists)."""
     if lists.rows is None:
         return np.zeros(lists.n_lists, dtype=bool)
-    gaps = np.diff(lists.rows, prepend=-1) != 1
-    gaps[lists.offsets[:-1]] = False
-    return np.logical_or.reduceat(gaps, lists.offsets[:-1])
+    return np.logical_or.reduceat(gaps_of(lists.rows, lists.offsets), lists.offsets[:-1])
 
 
 def _one_after_the_other(sets: Sequence[CandidateLists]) -> CandidateLists:

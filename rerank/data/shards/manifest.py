@@ -46,7 +46,7 @@ class Shard(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """What a sharded store is made of.
+    """The parts of a sharded store.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Manifest(Struct, frozen=True):
 
     @property
     def fill(self) -> float:
-        """What dense rows have for features that their shard does not know."""
+        """Return the value, in dense rows, of features that their shard does not know."""
         return np.nan if self.absent == "nan" else 0.0
 
 
@@ -95,7 +95,7 @@ def read_manifest(path: StrPath) -> Manifest:
     Raises
     ------
     FormatError
-        If there is none, it is of another version, or names what is no shard.
+        If it is missing, has another version, or names something that is not a shard.
     """
     file = os.path.join(path, MANIFEST)
     try:

@@ -15,7 +15,7 @@ from rerank.data.npy import large_array, release, row_blocks
 
 
 class Form(Struct, frozen=True):
-    """What is known of the features of a set before they are read.
+    """Layout and sizes of the features of a set, known before they are read.
 
     Attributes
     ----------

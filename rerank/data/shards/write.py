@@ -54,7 +54,7 @@ _OTHER_BYTES = 8  # of an item in a column that is no text
 
 
 class _Progress(Struct):
-    """What the shards that are finished were made of."""
+    """Record of the finished shards, from which a killed conversion goes on."""
 
     key: str
     size: int
@@ -169,7 +169,7 @@ def _work_folder(path: StrPath, place: str) -> Iterator[str]:
 
 
 def _resumed(folder: str, key: str, size_bytes: int, absent: float) -> _Progress:
-    """What a killed conversion of the same lists had finished, if there was one; the rest is deleted."""
+    """The record of a killed conversion of the same lists, else a new one; other files are deleted."""
     fresh = _Progress(key, size_bytes, absent="nan" if np.isnan(absent) else "0")
     progress = fresh
     try:

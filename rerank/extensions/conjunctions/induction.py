@@ -91,7 +91,7 @@ class Induction(Struct, eq=False):
         return self._add_different(chosen, places[order], n)
 
     def _rows(self, chosen: Ints) -> tuple[Sparse, Sparse]:
-        """What is chosen and what is frequent of each item, numbered in their orders."""
+        """The chosen and the frequent indicators of each item, by their numbers."""
         n = len(self.stumps)
         own, made = (part.astype(np.int64) for part in (chosen[chosen < n], chosen[chosen >= n] - n))
         used = np.union1d(own, self.frequent)

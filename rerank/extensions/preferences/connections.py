@@ -1,4 +1,4 @@
-"""What comparisons connect: components, and items that won or lost everything."""
+"""The graph of comparisons: its components, and items that won or lost everything."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from rerank.extensions.preferences.intervals import (
     bootstrap_intervals,
     profile_intervals,
 )
-from rerank.extensions.preferences.models import Likelihood, Pairs, Rankings, solved
+from rerank.extensions.preferences.models import Likelihood, Pairs, Rankings, chances_of, solved
 from rerank.extensions.preferences.next_comparisons import Next, next_comparisons
 
 _PROFILED = 100  # items up to which intervals of profile likelihood are the default
@@ -260,7 +260,7 @@ def rate(
         _effects(model, x, given),
         model.at(x).value,
         fit,
-        next_comparisons(covariance, strengths, items, next, x[-1] if getattr(model, "tie", False) else None),
+        next_comparisons(covariance, strengths, items, next, model.tie_at(x)),
         covariance[np.ix_(ranked, ranked)],
         notes,
         {
@@ -376,18 +376,10 @@ def _default_intervals(given: Comparisons, n: int, judge_effects: bool) -> Inter
     return "profile" if n <= _PROFILED and not judge_effects else "wald"
 
 
-def chances(strengths: Floats, tie: float | None) -> Floats:
-    """Return the probability that each item beats each other one, half of a tie included, (n, n)."""
-    half = (strengths[:, None] - strengths[None, :]) / 2
-    extra = 0.0 if tie is None else np.exp(tie - np.abs(half))
-    top = np.abs(half)
-    win, loss = np.exp(half - top), np.exp(-half - top)
-    found: Floats = (win + extra / 2) / (win + loss + extra)
-    return found
-
-
 def _win_rates(model: Likelihood, x: Floats, reference: int | None) -> Floats:
-    p = chances(x[: model.n_items], x[-1] if getattr(model, "tie", False) else None)
+    strengths = x[: model.n_items]
+    win, tie, _, _ = chances_of(strengths[:, None] - strengths[None, :], model.tie_at(x))
+    p = win + tie / 2
     if reference is not None:
         return np.array(p[:, reference])
     np.fill_diagonal(p, 0)

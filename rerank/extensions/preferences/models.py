@@ -55,6 +55,10 @@ class Likelihood(ABC):
         """The number of parameters."""
         return len(self.mean)
 
+    def tie_at(self, parameters: Floats) -> float | None:
+        """Return the parameter of ties; None = the model has none."""
+        return None
+
     @abstractmethod
     def at(self, parameters: Floats) -> Point:
         """Return the point of the likelihood alone, without the prior."""
@@ -141,6 +145,27 @@ def solved(matrix: Any, right: Floats) -> Floats:
 
     sparse: Floats = splu(matrix.tocsc()).solve(right)
     return sparse
+
+
+def chances_of(d: Floats, tie: float | None) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the probabilities of a win, a tie and a loss, and the logarithm of their divisor.
+
+    Parameters
+    ----------
+    d : differences of strengths, of any shape.
+    tie : parameter of ties (Davidson 1970); None = there are none.
+    """
+    if tie is None:  # with one exponential
+        small = np.exp(-np.abs(d))
+        more, less = 1 / (1 + small), small / (1 + small)
+        ahead = d >= 0
+        log_total = np.abs(d) / 2 + np.log1p(small)
+        return np.where(ahead, more, less), np.zeros_like(d), np.where(ahead, less, more), log_total
+    half = d / 2
+    top = np.maximum(np.abs(half), tie)
+    win, draw, loss = np.exp(half - top), np.exp(tie - top), np.exp(-half - top)
+    total = win + draw + loss
+    return win / total, draw / total, loss / total, top + np.log(total)
 
 
 class Pairs(Likelihood):
@@ -266,20 +291,10 @@ class Pairs(Likelihood):
 
     def probabilities(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return how probable a win, a tie and a loss of the first item of each cell are."""
-        return self._chances(self._differences(x)[2], x)[:3]
+        return chances_of(self._differences(x)[2], self.tie_at(x))[:3]
 
-    def _chances(self, d: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        if not self.tie:  # with one exponential
-            small = np.exp(-np.abs(d))
-            more, less = 1 / (1 + small), small / (1 + small)
-            ahead = d >= 0
-            log_total = np.abs(d) / 2 + np.log1p(small)
-            return np.where(ahead, more, less), np.zeros(len(d)), np.where(ahead, less, more), log_total
-        half, tie = d / 2, x[-1]
-        top = np.maximum(np.abs(half), tie)
-        win, draw, loss = np.exp(half - top), np.exp(tie - top), np.exp(-half - top)
-        total = win + draw + loss
-        return win / total, draw / total, loss / total, top + np.log(total)
+    def tie_at(self, parameters: Floats) -> float | None:
+        return float(parameters[-1]) if self.tie else None
 
     def _counts(self) -> tuple[Floats, Floats, Floats]:
         win, tie, loss = self.outcomes.T
@@ -287,7 +302,7 @@ class Pairs(Likelihood):
 
     def at(self, x: Floats) -> Point:
         plain, slopes, d = self._differences(x)
-        p1, pt, p2, log_total = self._chances(d, x)
+        p1, pt, p2, log_total = chances_of(d, self.tie_at(x))
         win, tie, loss = self._counts()
         n = win + tie + loss
         value = float(((win - loss) * d / 2 - n * log_total).sum() + (tie.sum() * x[-1] if self.tie else 0.0))

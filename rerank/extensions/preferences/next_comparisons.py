@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core.types import Floats
+from rerank.extensions.preferences.models import chances_of
 
 
 class Next(NamedTuple):
@@ -33,11 +34,7 @@ def next_comparisons(
     strengths : float64 (n_items)
     """
     size = len(strengths)
-    half = (strengths[:, None] - strengths[None, :]) / 2
-    top = np.abs(half)
-    win, loss = np.exp(half - top), np.exp(-half - top)
-    total = win + loss + (0.0 if tie is None else np.exp(tie - top))
-    p1, p2 = win / total, loss / total
+    p1, _, p2, _ = chances_of(strengths[:, None] - strengths[None, :], tie)
     weight = (p1 + p2 - (p1 - p2) ** 2) / 4
     centre = np.eye(size) - 1 / size
     s = centre @ covariance @ centre

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rerank.core.types import Index
+from rerank.core.types import Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
@@ -79,6 +79,19 @@ class BlockReader(ABC):
     @abstractmethod
     def drain(self) -> None:
         """Read the rest of a pipe."""
+
+
+def gaps_of(rows: Index, offsets: Index) -> Mask:
+    """Return whether each item is on a line that does not follow that of the item before it in its list.
+
+    Parameters
+    ----------
+    rows, offsets : int64 (n_items) and (n_lists + 1)
+        As in ``CandidateLists``.
+    """
+    gaps = np.diff(rows, prepend=-1) != 1
+    gaps[offsets[:-1]] = False
+    return gaps
 
 
 def with_empty_ids(lists: CandidateLists) -> CandidateLists:

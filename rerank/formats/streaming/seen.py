@@ -10,6 +10,7 @@ from rerank.core.errors import FormatError
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.formats.common import quoted
+from rerank.formats.streaming.chunks import gaps_of
 
 
 class NeedsWholeError(FormatError):
@@ -48,9 +49,7 @@ class SeenLists:
         assert lists.list_ids is not None
         lines = item_lines(lists.n_items)
         if lists.rows is not None:
-            gap = np.diff(lists.rows, prepend=-1) != 1
-            gap[lists.offsets[:-1]] = False
-            again = int(lists.rows[gap].min())
+            again = int(lists.rows[gaps_of(lists.rows, lists.offsets)].min())
             i = int(lists.list_index[np.flatnonzero(lists.rows == again)[0]])
             raise self._error(lists.list_ids[i], lines[again], lines[lists.rows[lists.offsets[i]]])
         hashes = np.fromiter(map(hash, lists.list_ids), np.int64, lists.n_lists)

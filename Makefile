@@ -59,11 +59,12 @@ build: $(VENV)/.dev ## Build the kernels in place
 index: build ## Note where learners, metrics, formats, models and kernels are (rerank/core/index.py)
 	@$(BIN)/python scripts/make_index.py
 
-lint: build ## Run ruff, cython-lint and scripts/lint_kernels.py
+lint: build ## Run ruff, cython-lint, scripts/lint_kernels.py and lint_prose.py
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/cython-lint rerank/native rerank/extensions
 	@$(BIN)/python scripts/lint_kernels.py
+	@$(BIN)/python scripts/lint_prose.py
 
 types: $(VENV)/.dev ## Run mypy
 	@$(BIN)/mypy

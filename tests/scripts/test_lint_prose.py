@@ -1,0 +1,46 @@
+"""The linter of English finds what is too long, and nothing in code, links and intervals."""
+
+from __future__ import annotations
+
+import lint_prose
+import pytest
+
+LONG = " ".join(["word"] * 31)
+
+
+def rules(text: str, name: str = "page.md") -> list[str]:
+    return [finding.rule for finding in lint_prose.page_findings(lint_prose.ROOT / name, text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{LONG}.", ["sentence of 31 words"]),
+        (f"{LONG[5:]}.", []),
+        (f"- an item\n- {LONG}", ["sentence of 31 words"]),
+        (f"First part: {LONG[60:]}; a semicolon ends none: {LONG[60:]}.", ["sentence of 44 words"]),
+        (f"{LONG[60:]}. `Code` begins the next one: {LONG[60:]}.", []),
+        (f"```\n{LONG}\n```\n\n    {LONG}\n\n# {LONG}", []),
+        (f"`{LONG}` and [{LONG[80:]}](https://a.b/c) and [.12, 1.50]", []),
+        (f"| {LONG} | ok |", ["sentence of 31 words"]),
+        ("Short. " * 121, ["paragraph of 121 words"]),
+    ],
+)
+def test_pages(text: str, expected: list[str]) -> None:
+    assert rules(text) == expected
+
+
+def test_cells_of_the_readme() -> None:
+    text = "| one | " + "word. " * 16 + "|"
+    assert rules(text, "README.md") == ["cell of 16 words"]
+    assert rules(text) == []
+
+
+def test_a_finding_has_the_line_of_its_block() -> None:
+    (finding,) = lint_prose.page_findings(lint_prose.ROOT / "page.md", f"one\n\ntwo\n{LONG}")
+    assert str(finding).startswith("page.md:3: sentence of 32 words: two word")
+
+
+def test_no_page_has_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint_prose.main([]) == 0
+    assert capsys.readouterr().out == ""

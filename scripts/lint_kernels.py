@@ -3,7 +3,7 @@
 A ``noexcept`` function from which an exception can leave: its C code calls __Pyx_WriteUnraisable with its
 name, and its caller goes on with a value that was never computed. A helper ``failed`` or ``stopped`` that
 does not return False: the name would mean success in one file and failure in another. A signature of more
-than ten arguments. And ru_maxrss without PEAK_UNIT of ``rerank.core.memory``, its unit on this platform.
+than ten arguments. And ru_maxrss without PEAK_UNIT of ``rerank.core.system``, its unit on this platform.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def long_signatures(path: Path, text: str) -> Iterator[str]:
 def unknown_units(path: Path, text: str) -> Iterator[str]:
     """Yield a line for each use of ru_maxrss that is not multiplied by its unit."""
     for found in _PEAK.finditer(text):
-        yield f"{path}:{_line(text, found.start())}: ru_maxrss not multiplied by core.memory.PEAK_UNIT"
+        yield f"{path}:{_line(text, found.start())}: ru_maxrss not multiplied by core.system.PEAK_UNIT"
 
 
 def lint(root: Path) -> list[str]:

@@ -29,12 +29,12 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2181),
-    "core": (32, 3660),
-    "data": (36, 5259),
+    "core": (32, 3585),
+    "data": (36, 5236),
     "evaluation": (16, 2939),
-    "experiments": (10, 1670),
+    "experiments": (10, 1660),
     "extensions": (62, 9245),
-    "formats": (35, 6758),
+    "formats": (35, 6755),
     "learners": (39, 6088),
     "metrics": (20, 3235),
     "models": (22, 3312),
@@ -43,8 +43,8 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1884),
     "training": (18, 2159),
 }
-LINES, CODE, FILES, SMALL = 77233, 50201, 349, 44
-PRIVATE_ONCE, NAMES_TWICE = 424, 115
+LINES, CODE, FILES, SMALL = 77090, 50090, 349, 44
+PRIVATE_ONCE, NAMES_TWICE = 422, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/questions/focus.py", "extensions/questions/settings.py"),
@@ -52,6 +52,7 @@ NEW_ROOMS = (
     "extensions/transductive/weighting/ranking.py",
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
     "extensions/conjunctions/",
+    "core/system.py",
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
     "extensions/speech/",
     "extensions/proteins/atoms/",

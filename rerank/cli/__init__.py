@@ -40,14 +40,15 @@ def main() -> NoReturn:
 def _prepare_streams() -> None:
     """Replace streams that the caller closed: printing fails, messages are dropped.
 
-    Text that standard output cannot encode is escaped, and on a terminal what that would obey or hide.
+    Text that standard output cannot encode is escaped, and on a terminal what that would obey or hide. Lines
+    end as in files; on Windows, text is in UTF-8 as well.
     """
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:  # print(file=None) would mix notes into the results
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(encoding={"nt": "utf-8"}.get(os.name), errors="backslashreplace", newline="\n")
     if sys.stdout.isatty():
         from rerank.core.files.write import escaping
 

@@ -233,11 +233,11 @@ def output_error(error: OSError) -> int:
     number is not about standard output and is raised again.
     """
     from rerank.core.errors import os_error
-    from rerank.core.files.write import STDOUT
+    from rerank.core.files.write import STDOUT, is_closed_pipe
 
     if error.errno is None or error.filename is not None:
         raise error
-    closed = isinstance(error, BrokenPipeError)
+    closed = is_closed_pipe(error)
     if not closed:
         say(str(os_error(STDOUT, error)))
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -39,7 +39,7 @@ def start_log(path: str, command: str) -> None:
     Raises ConfigError if the file is something else than such a log, and RerankError if it cannot be written.
     """
     try:
-        log = open(path, "a+", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115  (to the end)
+        log = open(path, "a+", encoding="utf-8", errors="backslashreplace", newline="\n")  # noqa: SIM115
     except OSError as error:
         raise os_error(path, error) from None
     log.seek(0)

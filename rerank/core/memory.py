@@ -6,18 +6,18 @@ and of its parents (containers, batch systems), ``ulimit -v``, and the environme
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from rerank.core import system
 from rerank.core.errors import ConfigError, RerankError
 
 VARIABLE = "RERANK_MEMORY"
 SMALL = 64_000_000  # bytes that are allocated without a question
-PEAK_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes, of getrusage's ru_maxrss
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 _UNKNOWN = 2**63 - 1
@@ -104,10 +104,8 @@ def _machine() -> int:
     found = _field(_PROC / "meminfo", "MemAvailable:")
     if found is not None:
         return found * 1024
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return _UNKNOWN
+    found = system.free_memory()
+    return _UNKNOWN if found is None else found
 
 
 def _groups() -> Iterator[int]:
@@ -139,13 +137,8 @@ def _limited_groups(proc: Path, root: Path) -> tuple[tuple[Path, str, str, str],
 
 def _address_space() -> int:
     """Return what ``ulimit -v`` leaves."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    except (ImportError, AttributeError, ValueError, OSError):
-        return _UNKNOWN
-    return _UNKNOWN if limit in (resource.RLIM_INFINITY, -1) else limit - _pages(0)
+    limit = system.memory_limit()
+    return _UNKNOWN if limit is None else limit - _pages(0)
 
 
 def _variable() -> int:
@@ -157,7 +150,7 @@ def _variable() -> int:
 def _pages(field: int) -> int:
     """Return a field of /proc/self/statm in bytes: 0 the address space, 1 resident, 2 mapped and resident."""
     fields = _text(_PROC / "self" / "statm").split()
-    return int(fields[field]) * os.sysconf("SC_PAGE_SIZE") if len(fields) > field else 0
+    return int(fields[field]) * mmap.PAGESIZE if len(fields) > field else 0
 
 
 def _text(path: Path) -> str:

@@ -110,7 +110,7 @@ def shares_of(parts: Sequence[str]) -> dict[str, float]:
     for text in parts:
         name, equals, share = text.partition("=")
         value = number(share) or 0.0
-        if not name or not equals or not 0 < value <= 1 or os.sep in name or name in shares:
+        if not name or not equals or not 0 < value <= 1 or os.path.basename(name) != name or name in shares:
             raise ConfigError(f"--part {text}: expected NAME=SHARE, each name once, a share of 0 to 1")
         shares[name] = value
     return shares

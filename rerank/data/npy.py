@@ -23,6 +23,7 @@ from msgspec import Struct
 from rerank.core.errors import RerankError
 from rerank.core.files.write import atomic_write
 from rerank.core.memory import SMALL, available, size
+from rerank.core.system import POSIX, advise, reserve
 from rerank.core.types import AnyArray, Floats, Index
 
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -101,16 +102,6 @@ class Pages(mmap.mmap):
     """A whole file, mapped to be read and written: what was written stays when its pages are given back."""
 
 
-def reserve(descriptor: int, n_bytes: int) -> None:
-    """Give a file its size, and space on the disk if the system can: a mapped file without it is fatal."""
-    try:
-        os.posix_fallocate(descriptor, 0, n_bytes)
-    except (AttributeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-            raise
-        os.ftruncate(descriptor, n_bytes)
-
-
 def is_large(n_bytes: int) -> bool:
     """Return whether arrays of so many bytes need more than half of the memory that is left."""
     return n_bytes > SMALL and 2 * n_bytes > available()
@@ -185,10 +176,17 @@ def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
     The array is the mapped file, so that memory does not have to hold it. After the block it can still be
     read, whatever becomes of the file. Raises RerankError as ``atomic_write``; the space is
     reserved at once, so that a full disk is an error and not the end of the process.
+
+    Where a mapped file cannot be renamed (Windows), the array is in memory until then.
     """
     with atomic_write(path) as file:
         header = {"descr": "<f8", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, header)
+        if not POSIX:
+            yield (out := np.zeros(shape))
+            out.flags.writeable = False
+            file.write(out.data)
+            return
         start = file.tell()
         n_bytes = start + 8 * math.prod(shape)
         file.flush()
@@ -248,7 +246,7 @@ def release(values: AnyArray) -> None:
     stop = (start + values.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
     start = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     if stop > start:
-        pages.madvise(mmap.MADV_DONTNEED, start, stop - start)
+        advise(pages, "MADV_DONTNEED", start, stop - start)
 
 
 def mapping(values: AnyArray) -> mmap.mmap | None:

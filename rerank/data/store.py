@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rerank.core.errors import DataNote, FormatError, RerankError
-from rerank.core.files.filesystem import sync
 from rerank.core.files.write import StagedOutput, recover, staged
+from rerank.core.system import sync
 from rerank.core.types import AnyArray
 from rerank.data.columns.schema import Column, declared
 from rerank.data.columns.strings import StringColumn

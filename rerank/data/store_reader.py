@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import stat
-from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
+from rerank.core.files.folders import Folder
 from rerank.core.memory import require
 from rerank.core.types import AnyArray
 from rerank.data.columns.forests import Forest
@@ -49,11 +48,14 @@ def read_store(path: StrPath) -> CandidateLists:
     for left in reversed(range(TRIES)):
         with Folder(path) as folder:
             try:
-                return _Reader(folder).lists()
+                lists = _Reader(folder).lists()
             except FormatError:
                 if not (left and folder.is_replaced()):
                     raise
-    raise AssertionError  # the last turn returns or raises
+            else:
+                if folder.is_held or not folder.is_replaced():
+                    return lists
+    raise FormatError(str(path), None, "a store that is replaced all the time", "one that stays")
 
 
 def is_store(path: StrPath) -> bool:
@@ -93,42 +95,6 @@ def entries(meta: dict[str, Any], key: str, kind: type) -> Any:
     """Return an entry of meta.json if it is of ``kind``, else an empty one."""
     value = meta.get(key)
     return value if isinstance(value, kind) else kind()
-
-
-class Folder:
-    """A directory that is opened once; its files are found through its descriptor, whatever its path becomes.
-
-    Raises FormatError if there is no directory.
-    """
-
-    def __init__(self, path: StrPath) -> None:
-        self.path = Path(path)
-        try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        except (FileNotFoundError, NotADirectoryError):
-            found = "a file" if self.path.exists() else "no such directory"
-            raise FormatError(str(path), None, found, "a store") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-
-    def open(self, name: str) -> BinaryIO:
-        """Open a file of the directory to read; raise FormatError if it is no plain file."""
-        fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=self._fd)  # a pipe must not wait
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            os.close(fd)
-            raise FormatError(str(self.path / name), None, "a folder, pipe or device", "a file")
-        return open(fd, "rb")
-
-    def is_replaced(self) -> bool:
-        """Return whether the path now leads elsewhere, or nowhere."""
-        try:
-            return not os.path.samestat(os.stat(self.path), os.fstat(self._fd))
-        except OSError:
-            return True
 
 
 class _Reader:

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError, os_error
-from rerank.core.files.filesystem import named_lock_held
+from rerank.core.files.folders import named_lock_held
 from rerank.core.files.read import read_bytes
 from rerank.core.records import Number, Record, read_json
 from rerank.core.types import Floats
@@ -156,12 +156,12 @@ class CellRecord(Record):
 
 
 class TimingRecord(Record):
-    """What a cell cost: seconds in all, of the fit alone, of the processor; and the largest memory."""
+    """What a cell cost: seconds in all, of the fit alone, of the processor; the largest memory, if known."""
 
     seconds: float
     fit: float
     cpu: float
-    peak_mb: float
+    peak_mb: float | None
 
 
 @dataclass(frozen=True)

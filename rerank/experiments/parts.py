@@ -13,7 +13,7 @@ from typing import Any
 
 from rerank import _version
 from rerank.core.errors import ConfigError, DataError, RerankError, os_error
-from rerank.core.files.filesystem import named_lock
+from rerank.core.files.folders import named_lock
 from rerank.core.files.read import read_head
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists

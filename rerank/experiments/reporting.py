@@ -286,7 +286,8 @@ def costs_of(folder: RunFolder | str | os.PathLike[str], rows: Sequence[str], sh
         known: list[TimingRecord] = [timing for timing in timings if timing is not None]
         if len(known) == len(timings):
             cpu, fit, seconds = (sum(getattr(one, key) for one in known) for key in ("cpu", "fit", "seconds"))
-            found.append(Cost(row, len(known), cpu, fit, seconds, max(one.peak_mb for one in known)))
+            peaks = [one.peak_mb for one in known if one.peak_mb is not None]
+            found.append(Cost(row, len(known), cpu, fit, seconds, max(peaks, default=None)))
     return found
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import time
 import traceback
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,10 +16,10 @@ import scipy
 
 from rerank._version import __version__
 from rerank.core.errors import DataNote, RerankError, os_error
-from rerank.core.files.filesystem import named_lock, sync
+from rerank.core.files.folders import named_lock
 from rerank.core.files.write import atomic_write, staged
-from rerank.core.memory import PEAK_UNIT
 from rerank.core.records import Record
+from rerank.core.system import peak, reset_peak, sync
 from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
 from rerank.core.workers.pool import Note, capture_warnings
@@ -173,7 +171,7 @@ def do(work: Work) -> Ended:
 def _train_and_judge(work: Work) -> list[str]:
     """Do a cell and return its notes."""
     started, cpu = time.perf_counter(), time.process_time()
-    _reset_peak()
+    reset_peak()
     with capture_warnings() as heard:
         trained = train(work.config, work.share)
         test = work.test.open()
@@ -184,7 +182,7 @@ def _train_and_judge(work: Work) -> list[str]:
         seconds=round(time.perf_counter() - started, 4),
         fit=round(trained.seconds, 4),
         cpu=round(time.process_time() - cpu, 4),
-        peak_mb=round(_peak(), 1),
+        peak_mb=None if (most := peak()) is None else round(most / 2**20, 1),
     )
     write_record(work.file(TIMINGS, f"{work.key}.json"), timing)  # before the cell is there, and so done
     _write_cell(work, record, judged.scores, trained.model)
@@ -351,18 +349,3 @@ def _renamed(notes: Sequence[str], names: Mapping[str, str]) -> list[str]:
             note = note.replace(path, names[path])
         found.append(note)
     return list(dict.fromkeys(found))
-
-
-def _reset_peak() -> None:
-    """Begin to measure the largest memory anew; a worker does many cells."""
-    with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-
-
-def _peak() -> float:
-    """The largest memory in MB since ``_reset_peak``, or where that is unknown of the whole process."""
-    with suppress(OSError), open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT / 2**20

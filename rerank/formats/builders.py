@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -11,6 +10,7 @@ import numpy as np
 from rerank.core.errors import DataError, FormatError, RerankError
 from rerank.core.files import read as files
 from rerank.core.memory import SMALL, require
+from rerank.core.system import private_pages
 from rerank.core.types import AnyArray, Bytes, DTypeLike, Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import grouped, offsets_of
@@ -91,7 +91,7 @@ class Rows:
         self._row = self._dtype.itemsize * (1 if width is None else width)
         self._n = 0
         self._asked = SMALL
-        self._pages = _pages(_FIRST)
+        self._pages = private_pages(_FIRST)
 
     def __len__(self) -> int:
         return self._n
@@ -148,15 +148,10 @@ class Rows:
         try:
             self._pages.resize(size)
         except (BufferError, SystemError, ValueError, OSError):  # rows are in use, or no pages can be moved
-            old, self._pages = self._pages, _pages(size)
+            old, self._pages = self._pages, private_pages(size)
             kept = min(len(old), size)
             with memoryview(old) as source, memoryview(self._pages) as target:
                 target[:kept] = source[:kept]
-
-
-def _pages(size: int) -> mmap.mmap:
-    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
-    return mmap.mmap(-1, size, **private)
 
 
 class StringBuilder:

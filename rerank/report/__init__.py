@@ -58,8 +58,8 @@ class Cost:
     cells : int
     cpu, fit, seconds : float
         Sums over the cells: seconds of the processor, seconds of training with all choices, seconds in all.
-    peak_mb : float
-        The largest memory of a cell.
+    peak_mb : float or None
+        The largest memory of a cell; None if the system does not tell it.
     """
 
     row: str
@@ -67,7 +67,7 @@ class Cost:
     cpu: float
     fit: float
     seconds: float
-    peak_mb: float
+    peak_mb: float | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,7 +212,7 @@ def _cost_parts(costs: Sequence[Cost], results: Results) -> list[Part]:
     for cost in costs:
         ratio = f"{cost.cpu / base:.2f}" if base else "-"
         times = (f"{cost.cpu:.2f}", ratio, f"{cost.fit:.2f}", f"{cost.seconds:.2f}")
-        rows.append((cost.row, str(cost.cells), *times, f"{cost.peak_mb:.0f}"))
+        rows.append((cost.row, str(cost.cells), *times, f"{cost.peak_mb:.0f}" if cost.peak_mb else "-"))
     against = tables.spelled(results.against) if base and results.against is not None else "baseline"
     heads = ("cost", "cells", "CPU s", f"x {against}", "training s", "s", "MB")
     lacking = [row for row in results.runs if row not in {cost.row for cost in costs}]

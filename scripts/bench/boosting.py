@@ -21,7 +21,7 @@ from common import arguments
 from rerank.native.learners._boosting_exp import ExpLoss
 from rerank.native.learners._boosting_index import index
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists

@@ -32,7 +32,7 @@ import common
 import numpy as np
 from common import absent, installed
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 
 SHAPES = ("lists", "items", "samples")
 PEERS = ("json", "orjson", "polars")

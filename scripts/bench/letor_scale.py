@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from common import arguments, installed
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 
 N_FEATURES, IN_LIST, BLOCK = 136, 100, 10_000
 # Learners, and settings that make them short: a step of each kind shows what a fit holds.

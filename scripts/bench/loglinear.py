@@ -23,7 +23,7 @@ from common import arguments, cpu_seconds
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse

@@ -30,7 +30,7 @@ from common import arguments
 from tuners import draw
 
 import rerank
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.core.types import AnyArray, Floats
 from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 from common import arguments, draw_words
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists

@@ -23,7 +23,7 @@ import numpy as np
 from common import arguments, cpu_seconds, installed
 from scipy.sparse import csr_array
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.propagation.harmonic import harmonic

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from common import installed
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 
 N_FEATURES = 136
 # Threads, options and whether the file is compressed.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from common import arguments
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 
 _WHOLE = "import sys, rerank; rerank.predict(sys.argv[1], sys.argv[2], out='-')"
 _LOAD = "import sys, rerank; rerank.load(sys.argv[1])"

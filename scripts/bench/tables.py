@@ -31,7 +31,7 @@ import numpy as np
 from common import arguments, draw_words, installed
 from reader import resident
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 
 READERS = ("rerank", "pandas", "pandas-pyarrow", "polars")
 MODULES = {"pandas-pyarrow": "pyarrow"}

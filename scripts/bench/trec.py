@@ -28,7 +28,7 @@ import numpy as np
 from common import arguments, cpu_seconds, installed, need
 
 import rerank
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 from rerank.metrics.base import prepare_all
 
 METRICS = {"AP": "map", "nDCG@10": "ndcg_cut_10"}

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from parses import write_lists
 
-from rerank.core.memory import PEAK_UNIT
+from rerank.core.system import PEAK_UNIT
 
 PARTS = ("train", "dev", "test")
 

@@ -15,9 +15,9 @@ from reproduce.config import Finder, Number, Reproduction, Step
 from reproduce.printed import Regenerated, numbers_in, regenerated, same_output, value_of
 from reproduce.table import as_json
 from rerank.core.errors import ConfigError, RerankError, os_error
-from rerank.core.files.filesystem import lock
 from rerank.core.files.write import write_lines
 from rerank.core.registry import did_you_mean
+from rerank.core.system import lock
 from rerank.core.tables.data import to_json
 from rerank.core.text import count
 from rerank.core.workers.parallel import each, using

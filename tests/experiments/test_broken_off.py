@@ -13,7 +13,7 @@ from fuzz.children import HITS, command, import_everything, small_files
 
 from rerank.cli.frame import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE
 from rerank.core.errors import FormatError, RerankError
-from rerank.core.files.filesystem import named_lock
+from rerank.core.files.folders import named_lock
 from rerank.core.workers import parallel
 from rerank.experiments.folder import read_run
 from rerank.experiments.overview import Overview
@@ -163,7 +163,7 @@ def test_a_damaged_record_is_named(small):
 def test_a_cell_that_is_being_done_is_running(small):
     run("run.yaml", "out", task=1)
     code = (
-        "import sys; from rerank.core.files.filesystem import named_lock\n"
+        "import sys; from rerank.core.files.folders import named_lock\n"
         "with named_lock('out', sys.argv[1]) as mine:\n    print(mine, flush=True); sys.stdin.read()"
     )
     key = read_run("out").cells[1].key

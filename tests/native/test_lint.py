@@ -38,7 +38,7 @@ def test_each_fault_is_found(lint, tmp_path: Path) -> None:
     assert [line.removeprefix(f"{kernels}/") for line in lint.lint(tmp_path)] == [
         "_one.pyx:11: failed must return False",
         "_one.pyx:7: eleven has 11 arguments, at most 10",
-        "one.py:2: ru_maxrss not multiplied by core.memory.PEAK_UNIT",
+        "one.py:2: ru_maxrss not multiplied by core.system.PEAK_UNIT",
     ]
 
 

@@ -11,7 +11,7 @@ from reproduce.config import read_reproduction
 from reproduce.running import reproduce
 
 from rerank.core.errors import ConfigError, FormatError, RerankError
-from rerank.core.files.filesystem import lock
+from rerank.core.system import lock
 
 TEXT = """\
 Of 3 lists 2 are good, AP .250; it took 4 s, 1 to 9 times.

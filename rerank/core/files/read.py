@@ -15,7 +15,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -34,6 +34,7 @@ from rerank.core.files.archives import (
     inflated,
 )
 from rerank.core.memory import require
+from rerank.core.system import advise, private_pages
 
 P = ParamSpec("P")
 
@@ -315,12 +316,8 @@ def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
     Huge pages make the copy about half as dear: a tenth of the time of parsing.
     """
     require(size, f"the content of {path}")
-    if not hasattr(mmap, "MAP_ANONYMOUS"):
-        return bytearray(file.read(size))
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a kernel without them
-            pages.madvise(mmap.MADV_HUGEPAGE)
+    pages = private_pages(size)
+    advise(pages, "MADV_HUGEPAGE")
     at, what = 0, f"reading {os.path.basename(path)}"
     with memoryview(pages) as room, progress.step(what, size, "byte") as advance:
         while at < size and (n := file.readinto(room[at : at + _PIECE])):  # type: ignore[attr-defined]

@@ -33,12 +33,18 @@ from rerank.core.errors import RerankError, os_error, visible
 from rerank.core.files.archives import (
     compressed,
 )
-from rerank.core.files.filesystem import (
+from rerank.core.system import (
+    POSIX,
     delete,
+    delete_locked,
     exchanged,
+    flags,
     lock,
+    lockable,
     locked,
+    replace_file,
     replace_folder,
+    set_mode,
     sync,
     sync_folder,
     uninterrupted,
@@ -76,15 +82,8 @@ class StagedOutput(Struct):
         if not exchanged(self.path, self.target):
             stem, kind = os.path.splitext(self.path)
             other = f"{stem}{'.old' if kind == '.part' else '.part'}"
-            if os.path.isdir(self.target):
-                replace_folder(self.path, self.target, other)
-            else:
-                os.link(self.target, other)
-                try:
-                    os.replace(self.path, self.target)
-                except BaseException:
-                    delete(other)
-                    raise
+            replace = replace_folder if os.path.isdir(self.target) else replace_file
+            replace(self.path, self.target, other)
             self.path = other
 
     def close(self) -> None:
@@ -95,8 +94,8 @@ class StagedOutput(Struct):
 
     def discard(self) -> None:
         """Delete what is at the hidden name."""
-        delete(self.path)
-        self.close()
+        delete_locked(self.path, self.descriptor)
+        self.descriptor = -1
 
 
 class _Transaction(Struct):
@@ -234,11 +233,10 @@ def leftovers(target: str, kind: str = "part|old") -> list[str]:
 def remove_leftovers(target: str) -> None:
     """Delete what killed processes left next to ``target``, except the only copy of an old folder."""
     there = os.path.lexists(target)
-    for path in leftovers(target, "part|old" if there else "part"):
+    for path in leftovers(target, "part|old|lock" if there else "part|lock"):
         held = lock(path)
         if held is not None:
-            delete(path)
-            os.close(held)
+            delete_locked(path, held)
 
 
 def _stem(target: str) -> str:
@@ -257,10 +255,10 @@ def _begun(target: str, folder: bool) -> StagedOutput:
         try:
             if folder:
                 os.mkdir(path)
-                descriptor = os.open(path, os.O_RDONLY)
+                descriptor = lockable(path)
             else:  # 0o666 and the umask: the mode that open() would give
-                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-                descriptor = os.open(path, flags, 0o666)
+                how = os.O_RDWR | os.O_CREAT | os.O_EXCL | flags("O_BINARY")
+                descriptor = os.open(path, how, 0o666)
         except BaseException:
             delete(path)
             raise
@@ -275,6 +273,8 @@ def _place(parts: list[StagedOutput]) -> None:
     with uninterrupted():
         try:
             for part in parts:
+                if not (POSIX or os.path.isdir(part.path)):
+                    part.close()
                 if len(parts) == 1 and not os.path.isdir(part.path):
                     os.replace(part.path, part.target)
                 else:
@@ -329,12 +329,12 @@ def check_target(path: str, *, folder: bool = False) -> None:
         return
     target = os.path.realpath(path)
     above = os.path.dirname(target)
-    if not folder and (os.path.isdir(target) or path.endswith(os.sep)):
+    if not folder and (os.path.isdir(target) or not os.path.basename(path)):
         raise os_error(path, IsADirectoryError())
-    if not os.path.isdir(above):
-        raise _no_folder(path)
     there = os.path.exists(target)
     placed = not there or folder or os.path.isfile(target)  # devices and pipes are written directly
+    if placed and not os.path.isdir(above):  # NUL is in no folder
+        raise _no_folder(path)
     if (there and not os.access(target, os.W_OK)) or (placed and not os.access(above, os.W_OK)):
         raise os_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
@@ -370,7 +370,7 @@ def _target(path: str) -> Iterator[IO[bytes]]:
         with os.fdopen(os.dup(part.descriptor), "wb") as raw, compressed(raw, path) as file:
             yield file
         if mode is not None:
-            os.fchmod(part.descriptor, stat.S_IMODE(mode))
+            set_mode(part.descriptor, part.path, stat.S_IMODE(mode))
 
 
 def _descriptor(path: str) -> int | None:
@@ -380,6 +380,11 @@ def _descriptor(path: str) -> int | None:
     """
     found = _DESCRIPTOR.fullmatch(path)
     return {"/dev/stdout": 1, "/dev/stderr": 2}.get(path) if found is None else int(found[1])
+
+
+def is_closed_pipe(error: OSError) -> bool:
+    """Return whether writing failed since nobody reads; Windows calls this an invalid argument."""
+    return isinstance(error, BrokenPipeError) or (not POSIX and error.errno == errno.EINVAL)
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:

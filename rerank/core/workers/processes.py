@@ -15,14 +15,14 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from rerank.core.system import inherited, started
 from rerank.core.workers.pool import ONE_THREAD, Outcome, Packed, Pool, Retrying, packed, run_task
 
 _LOOK = 1.0  # seconds after which a worker is looked for whose pipe another process keeps open
@@ -84,13 +84,8 @@ class _Worker:
 
     def __init__(self) -> None:
         self.connection, theirs = Pipe()
-        with theirs, _without_interrupts():
-            self.process = subprocess.Popen(
-                [sys.executable, "-u", "-c", _START, str(theirs.fileno()), *sys.path],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env={**os.environ, **ONE_THREAD},
-            )
+        with theirs:
+            self.process = started(_START, theirs, {**os.environ, **ONE_THREAD})
         self.started = False
         self.task: int | None = None
 
@@ -112,8 +107,8 @@ class _Worker:
         code = self.process.returncode
         if code >= 0:
             return f"exit code {code}"
-        perhaps = ", perhaps because memory ran out" if code == -signal.SIGKILL else ""
-        return f"{signal.Signals(-code).name}{perhaps}"
+        name = signal.Signals(-code).name
+        return f"{name}, perhaps because memory ran out" if name == "SIGKILL" else name
 
     def kill(self) -> None:
         self.connection.close()
@@ -121,20 +116,9 @@ class _Worker:
         self.process.wait()
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Block SIGINT in this thread; processes that it starts never receive it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def serve(descriptor: int) -> None:
     """Run the tasks that come through a pipe until it closes; what a worker process does."""
-    os.set_inheritable(descriptor, False)
-    connection = Connection(descriptor)
+    connection = inherited(descriptor)
     calls: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, calls), daemon=True).start()
     answer = b""  # ready

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import mmap
-
 import numpy as np
 from msgspec import Struct
 
 from rerank.core.errors import DataError
+from rerank.core.system import private_pages
 from rerank.core.types import AnyArray, ArrayLike, DTypeLike, Floats, Index, Mask
 
 _MAPPED_FROM = 1 << 22
@@ -85,10 +84,9 @@ def fresh_array(shape: tuple[int, ...], dtype: DTypeLike) -> AnyArray:
     size = kind.itemsize
     for length in shape:
         size *= length
-    if size < _MAPPED_FROM or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if size < _MAPPED_FROM:
         return np.empty(shape, dtype=kind)
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(pages, dtype=kind).reshape(shape)
+    return np.frombuffer(private_pages(size), dtype=kind).reshape(shape)
 
 
 class Ragged(Struct, frozen=True, eq=False):

@@ -20,8 +20,8 @@ import numpy as np
 from msgspec import Struct, field
 
 from rerank.core.errors import DataError, DataNote, FormatError, RerankError
-from rerank.core.files.filesystem import delete, lock, sync
 from rerank.core.files.write import atomic_write, staged
+from rerank.core.system import delete, lock, sync
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Index
 from rerank.data.columns.offsets import offsets_of

@@ -18,6 +18,12 @@ MODELS = ("dense", "fair", "fine", "hinge", "mirror", "partial", "rough", "shift
 SETS = {
     "spelling-tiny": ("make_tiny.py", ["dev.letor", "features.txt", "test.letor", "train.letor"]),
     "runs-tiny": ("make_runs.py", ["bm25.run", "dense.json", "qrels.tsv"]),
+    "documents-tiny": (
+        "make_documents.py",
+        ["dev.letor", "features.txt", "test.letor", "train.letor"],
+    ),
+    "translations-tiny": ("make_translations.py", ["dev.nbest", "dev.ref", "test.nbest", "test.ref"]),
+    "parses-tiny": ("make_parses.py", ["test.nbest", "train.nbest"]),
     "questions-tiny": ("make_questions.py", ["test.jsonl", "train.jsonl"]),
     "structures-tiny": (
         "make_structures.py",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Make the set of data/documents-tiny: simulated queries, ten documents each, with features and grades.
 
-A document has a hidden relevance: how well its subject fits, whether it is fresh where the query asks for
-news, and how much it can be trusted. Grades 0, 1 and 2 are cut from it, with noise. Features see parts of it:
-bm25 and its variants see the fit with noise, days and is_news the freshness, links and clicks the trust; length
+A document has a hidden relevance: how well its subject fits, whether it is fresh if the query asks for news,
+and how much it can be trusted. Grades 0, 1 and 2 are cut from it, with noise. Features see parts of it: bm25
+and its variants see the fit with noise, days and is_news the freshness, links and clicks the trust. length
 and slashes tell nothing. The first stage is bm25. Needs the standard library only.
 
     python scripts/make_documents.py [--out DIR]

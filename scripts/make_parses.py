@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Make the set of data/parses-tiny: simulated N-best parses of made-up sentences, with their right trees.
 
-A sentence is a noun phrase, a verb, a noun phrase and one or two phrases with a preposition. What such a phrase
-belongs to, the verb or a noun before it, depends on words: "of" belongs to nouns, "with" and a tool to the verb,
-and so on. The parser that is simulated does not see words: its log probabilities prefer the right way to attach
-the phrases, but by less than their noise. It writes its parses in their order. Needs the standard library only.
+A sentence is a noun phrase, a verb, a noun phrase and one or two phrases with a preposition. What such a
+phrase belongs to, the verb or a noun before it, depends on words: "of" belongs to nouns, "with" and a tool to
+the verb, and so on. The parser that is simulated does not see words: its log probabilities prefer the right
+way to attach the phrases, but by less than their noise. It writes its parses in their order. Needs the
+standard library only.
 
     python scripts/make_parses.py [--out DIR]
 """
@@ -44,7 +45,7 @@ def noun_phrase(words: str, *modifiers: str) -> str:
 def tree_of(
     subject: str, verb: str, thing: str, phrases: list[tuple[str, str]], attached: tuple[int, ...]
 ) -> str:
-    """Return the tree in which phrase i belongs to the verb (0), the object (1) or the phrase before it (2)."""
+    """Return the tree: phrase i belongs to the verb (0), the object (1) or the phrase before it (2)."""
     parts = ["", ""]  # what belongs to the verb and to the object
     if attached[-1] == 2:
         (one, noun), (two, other) = phrases

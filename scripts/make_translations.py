@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Make the set of data/translations-tiny: simulated N-best lists of a decoder in Moses' form, with references.
+"""Make the set of data/translations-tiny: simulated N-best lists in Moses' form, with references.
 
 A reference is drawn from a small grammar. A hypothesis is the reference after slips: words left out, doubled,
-replaced by others of their class, or exchanged with the next. Its features are log probabilities, as a decoder
-has them: TM sees wrong words, LM sees odd neighbours, D sees exchanges, each with noise; WP is minus the number
-of words. The decoder's weights trust LM too much, so that it prefers hypotheses that are too short. No decoder
-and no text of others was used. Needs the standard library only.
+replaced by others of their class, or exchanged with the next. Its features are log probabilities, as a
+decoder has them: TM sees wrong words, LM sees odd neighbours, D sees exchanges, each with noise. WP is minus
+the number of words. The decoder's weights are not the best ones: it prefers hypotheses that are too short. No
+decoder and no text of others was used. Needs the standard library only.
 
     python scripts/make_translations.py [--out DIR]
 """
@@ -21,12 +21,12 @@ SENTENCES, HYPOTHESES = {"dev": 60, "test": 60}, 8
 NAMES = ("LM", "TM", "D", "WP")
 DECODER = (0.5, 0.3, 0.3, -0.2)  # weights of the first stage
 CLASSES = {
-    "DT": "the a this every".split(),
-    "JJ": "old small green quiet heavy early".split(),
-    "NN": "house road letter garden river market teacher ship window".split(),
-    "VB": "saw left found sold painted closed".split(),
-    "IN": "near behind with before without".split(),
-    "RB": "today again quickly alone".split(),
+    "DT": ["the", "a", "this", "every"],
+    "JJ": ["old", "small", "green", "quiet", "heavy", "early"],
+    "NN": ["house", "road", "letter", "garden", "river", "market", "teacher", "ship", "window"],
+    "VB": ["saw", "left", "found", "sold", "painted", "closed"],
+    "IN": ["near", "behind", "with", "before", "without"],
+    "RB": ["today", "again", "quickly", "alone"],
 }
 PHRASE = ("DT", "JJ", "NN"), ("DT", "NN")
 Tokens = list[tuple[str, str]]

@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build index lint types unit fuzz sanitize kills bench wheel clean
+.PHONY: help demo test build index lint types unit fuzz sanitize kills bench numbers wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,12 +59,13 @@ build: $(VENV)/.dev ## Build the kernels in place
 index: build ## Note where learners, metrics, formats, models and kernels are (rerank/core/index.py)
 	@$(BIN)/python scripts/make_index.py
 
-lint: build ## Run ruff, cython-lint, scripts/lint_kernels.py and lint_prose.py
+lint: build ## Run ruff, cython-lint and scripts/lint_kernels.py, lint_prose.py and figures.py
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/cython-lint rerank/native rerank/extensions
 	@$(BIN)/python scripts/lint_kernels.py
 	@$(BIN)/python scripts/lint_prose.py
+	@$(BIN)/python scripts/figures.py
 
 types: $(VENV)/.dev ## Run mypy
 	@$(BIN)/mypy
@@ -90,6 +91,9 @@ bench: $(VENV)/.bench build ## Run the benchmarks, each with its peers in one ru
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) install --no-build-isolation -e '.[bench]'
 	@touch $@
+
+numbers: build ## Measure again the figures of the pages that are cheap; they need RERANK_DATA
+	@$(BIN)/python scripts/reproduce configs/reproduce.yaml --cheap --out runs/numbers
 
 wheel: build ## Build an sdist and a wheel in dist/
 	find build/lib.* -type f ! -name '*.so' -delete  # modules deleted since an earlier build

@@ -45,7 +45,7 @@ _OF_TRAIN = (
 
 
 class RerankerError(RerankError, ValueError):
-    """What scikit-learn expects as a ValueError: rows, settings or lists do not fit."""
+    """ValueError for scikit-learn: rows, settings or lists do not fit."""
 
 
 class Reranker(BaseEstimator):  # type: ignore[misc]
@@ -210,7 +210,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """What was given besides the learner and the scoring: attributes as scikit-learn names parameters."""
+        """Return the given settings besides the learner and the scoring: scikit-learn's parameters."""
         hidden = ("learner", "scoring")
         return {
             name: value
@@ -235,7 +235,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         )
 
     def _needs_lists(self) -> bool:
-        """Whether scores depend on the lists, and fit was given them."""
+        """Return whether scores depend on the lists, and fit was given them."""
         model = self.model_
         filled = model.missing_policy in ("list-mean", "list-min") or model.scaling_name.startswith("list-")
         return self._by_list and (model.listwise or filled or model.keep_margin is not None)
@@ -279,7 +279,7 @@ def _labels(y: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def _unmasked(values: Any, what: str) -> Any:
-    """What scikit-learn does not know: masked values become NaN, dates and durations are refused."""
+    """Return values as scikit-learn knows them: masked ones become NaN, dates and durations are refused."""
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if is_masked(values) or kind in ("m", "M"):
         return real_array(values, what)

@@ -42,7 +42,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     STEPS,
 )
 PATH = Path(made.__file__)
-HEAD = '''"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
+HEAD = '''"""Places of the entries of the registries; made by ``make index``, and not edited by hand.
 
 Kind of registry -> name -> module, other names, facts (see ``rerank.core.registry``).
 """

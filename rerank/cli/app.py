@@ -30,7 +30,7 @@ VERBS = {
     ),
     "run": (
         "experiments.run",
-        "Train and judge the rows of an experiment; what is there already is not done again.",
+        "Train and judge the rows of an experiment; finished cells are not run again.",
     ),
     "report": (
         "experiments.report",
@@ -40,7 +40,7 @@ VERBS = {
         "models.show",
         "Print a model: learner, settings, training data, weights by name, fragments of trees.",
     ),
-    "validate": ("lists.validate", "Report what a file holds: lists, items, features, labels, oddities."),
+    "validate": ("lists.validate", "Report what a file holds: lists, items, features, labels, warnings."),
     "pairs": ("lists.pairs", "Count the pairs of pair relations, with labels as they are and quantised."),
     "convert": (
         "convert.convert",
@@ -66,7 +66,7 @@ VERBS = {
     ),
     "budget": (
         "selective.budget",
-        "Tell which lists to send to a costly second stage, and what a share of its cost brings.",
+        "Choose lists for a costly second stage, and measure the gain by share of its cost.",
     ),
     "weigh-lists": (
         "similarity.weigh_lists",
@@ -83,7 +83,7 @@ VERBS = {
     ),
     "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
     "features": ("features.GROUP", "Make or select features."),
-    "importance": ("importance.GROUP", "What models owe to their features: weights, permutations, ablation."),
+    "importance": ("importance.GROUP", "Measure importance of features: weights, permutations, ablation."),
     "export": (
         "models.export_",
         "Write a model for another program: code, SQL, or the format of a server or library.",
@@ -91,7 +91,7 @@ VERBS = {
     "import": ("models.import_whole", "Make a model from one that another program has trained."),
     "weights": (
         "models.WEIGHTS",
-        "Models from and to other tools' files: weights of linear models, models of SVM-light-TK.",
+        "Convert models to and from other tools' files: linear weights, models of SVM-light-TK.",
     ),
 }
 

@@ -17,7 +17,7 @@ class FromComparisons(Settings):
 
     from_comparisons: tuple[str, ...] = setting(
         (),
-        "comparisons of the candidates, in place of --metric; see 'rerank help preferences'",
+        "comparisons of the candidates, instead of --metric; see 'rerank help preferences'",
         metavar="FILE",
     )
     prior: float | None = setting(

@@ -9,7 +9,7 @@ from rerank.core.settings import Settings, setting
 
 
 class Detailed(Settings):
-    """Whether the parts of metrics are judged too."""
+    """Option to judge the parts of metrics too."""
 
     detail: bool = setting(
         False,

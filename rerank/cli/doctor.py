@@ -37,7 +37,7 @@ class Doctor(Output, Verb):
 def doctor(given: Doctor) -> int:
     """Report versions, extras, threads, memory and a cluster, for bug reports; exit 1 if one fails.
 
-    \\b
+    \b
     rerank doctor
     rerank doctor --cluster tcp://host:8786
     """

@@ -16,7 +16,7 @@ class Ensemble(Verb):
     models: tuple[str, ...] = setting(..., "two model files or more", argument=True, metavar="MODEL")
     data: str = setting(
         ...,
-        "lists that scores are standardised on, which no model was trained on; labelled for learnt weights",
+        "lists on which scores are standardised, not those of training; labelled for learnt weights",
         flags=("--data",),
         metavar="FILE",
         path=True,
@@ -28,7 +28,7 @@ class Ensemble(Verb):
         metavar="HOW",
     )
     metric: str | None = setting(
-        None, "what the learner of the weights optimises", flags=("--metric", "-m"), metavar="METRIC"
+        None, "metric that the learner of the weights optimises", flags=("--metric", "-m"), metavar="METRIC"
     )
 
 

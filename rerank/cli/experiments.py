@@ -27,7 +27,7 @@ class Run(Workers, Verb):
 
 @verb(Run)
 def run(given: Run) -> int:
-    """Train and judge the rows of an experiment; what is there already is not done again.
+    """Train and judge the rows of an experiment; finished cells are not run again.
 
     \b
     rerank run configs/ohsumed.yaml --out runs/ohsumed --jobs 2

@@ -20,7 +20,7 @@ class Consensus(Writes, Workers, Verb):
     by: tuple[str, ...] = setting(
         ..., "ngram1 .. ngram4, sBLEU, WER, GDT-TS, or a feature", flags=("--by", "-b"), metavar="WHAT"
     )
-    statistic: str = setting("mean", "over the other candidates", metavar="mean|median")
+    statistic: str = setting("mean", "statistic over the other candidates", metavar="mean|median")
 
 
 @verb(Consensus)
@@ -47,7 +47,7 @@ class Parse(Workers, Verb):
     train: str = setting(..., "parses on which features are chosen", argument=True, metavar="TRAIN")
     out: str = setting(..., "folder for the stores", flags=("--out", "-o"), metavar="DIR")
     apply: tuple[str, ...] = setting((), "further parses", flags=("--apply", "-a"), metavar="FILE")
-    cutoff: int = setting(5, "lists of TRAIN in whose parses a feature occurs", metavar="N")
+    cutoff: int = setting(5, "minimum number of lists of TRAIN with the feature", metavar="N")
     types: str | None = setting(None, "only features of these types", metavar="NAMES")
     values: str = setting("indicators", "value of a feature", metavar="indicators|counts")
     heads: str | None = setting(None, "head table [Collins']", metavar="FILE")

@@ -90,7 +90,7 @@ class Printed(Settings):
 
 
 class Output(Printed):
-    """What is printed goes to standard output or a file."""
+    """Option to print to standard output or to a file."""
 
     out: str = setting("-", "file to write; - is standard output", flags=("--out", "-o"), metavar="FILE")
 
@@ -119,7 +119,7 @@ class Workers(Jobs):
 
     cluster: str | None = setting(
         None,
-        "workers of a Dask cluster, in place of --jobs; see 'rerank help configuration'",
+        "workers of a Dask cluster, instead of --jobs; see 'rerank help configuration'",
         metavar="tcp://HOST:PORT",
         group=RUNNING,
     )
@@ -135,7 +135,7 @@ class Writes(Settings):
 
 
 class Guarded(Settings):
-    """How CSV and TSV are written; every verb with an output has this."""
+    """Format of CSV and TSV; every verb with an output has this option."""
 
     guard_cells: bool = setting(
         False,

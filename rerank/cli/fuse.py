@@ -26,7 +26,7 @@ class Fuse(Printed, Verb):
         metavar="FILE",
     )
     train: str | None = setting(
-        None, "other judgements, which a method learns from in place of --qrels", metavar="FILE"
+        None, "other judgements, which a method learns from instead of --qrels", metavar="FILE"
     )
     metrics: tuple[str, ...] = setting(
         (),

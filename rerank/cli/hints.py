@@ -1,4 +1,4 @@
-"""What a wrong use probably meant: options and verbs of other tools, files in the wrong place."""
+"""Hints for mistyped commands: options and verbs of other tools, files in the wrong place."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ VERBS = {name: meant for names, meant in _VERBS.items() for name in names}
 
 
 def option_hint(typed: str, flags: Sequence[str], arguments: Sequence[str]) -> str | None:
-    """Return what to give in place of an unknown option, None if nothing is known of it.
+    """Return what to give instead of an unknown option, None if nothing is known of it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def option_hint(typed: str, flags: Sequence[str], arguments: Sequence[str]) -> s
 
 
 def verb_hint(typed: str) -> str | None:
-    """Return what to give in place of an unknown verb, None if nothing is known of it."""
+    """Return what to give instead of an unknown verb, None if nothing is known of it."""
     found = VERBS.get(typed.lower())
     if found is not None:
         return f"did you mean 'rerank {found}'?"
@@ -177,12 +177,12 @@ def _head(path: object) -> bytes:
 
 
 def _is_model(path: object) -> bool:
-    """Whether a file begins as models do."""
+    """Return whether a file begins as models do."""
     return _head(path).startswith(b"PK\x03\x04")
 
 
 def _is_data(path: object) -> bool:
-    """Whether a file or folder looks like something else than a YAML file or a model."""
+    """Return whether a file or folder looks like something else than a YAML file or a model."""
     if not isinstance(path, str) or not os.path.exists(path) or path.endswith((".yaml", ".yml")):
         return False
     if is_pipe(path):  # its content is gone
@@ -192,7 +192,7 @@ def _is_data(path: object) -> bool:
 
 
 def _is_numbers(path: object) -> bool:
-    """Whether the lines of a file are single numbers."""
+    """Return whether the lines of a file are single numbers."""
     from rerank.core.text import number
 
     lines = _head(path).decode("utf-8", "replace").split("\n")[:-1]

@@ -1,4 +1,4 @@
-"""``rerank importance``: what models owe to their features."""
+"""``rerank importance``: importance of the features of models."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Permute(Grouped, Workers, Ranked):
 
 @verb(Permute)
 def permute(given: Permute) -> None:
-    """Permute each feature, or group of features, within each list: what the metric loses, with intervals.
+    """Permute each feature, or group of features, within each list; report the metric's loss, with intervals.
 
     \b
     rerank importance permute model test.txt --metric AP
@@ -111,7 +111,7 @@ class Ablate(Configured, Grouped, Ranked):
 
 @verb(Ablate)
 def ablate(given: Ablate) -> None:
-    """Train without each feature, or group of features: what the metric loses on test or development lists.
+    """Train without each feature, or group of features; report the loss of the metric on other lists.
 
     \b
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
@@ -138,6 +138,6 @@ def ablate(given: Ablate) -> None:
 
 
 GROUP = VerbGroup(
-    "What models owe to their features: weights, permutations, ablation.",
+    "Measure importance of features: weights, permutations, ablation.",
     {"weights": weights, "permute": permute, "ablate": ablate},
 )

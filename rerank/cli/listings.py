@@ -26,7 +26,7 @@ from rerank.similarity.expression import kernel_class
 
 T = TypeVar("T")
 
-SET = "set"  # in place of the direction of a metric
+SET = "set"  # instead of the direction of a metric
 HEADS = ("setting", "type", "default", "meaning")
 
 

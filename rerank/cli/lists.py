@@ -21,7 +21,7 @@ class Validate(Output, Verb):
 
 @verb(Validate)
 def validate(given: Validate) -> int:
-    """Report what a file holds: lists, items, features, labels, oddities. Exit 1 if it has faults.
+    """Report what a file holds: lists, items, features, labels, warnings. Exit 1 if it has faults.
 
     \b
     rerank validate train.txt
@@ -139,7 +139,7 @@ class Label(FromComparisons, Writes, Jobs, Verb):
     data: str = setting(..., "lists to label; - is standard input", argument=True, metavar="DATA")
     metric: tuple[str, ...] = setting(
         (),
-        "sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels",
+        "metrics: sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels",
         flags=("--metric", "-m"),
         metavar="METRIC",
     )

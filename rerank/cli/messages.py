@@ -1,4 +1,4 @@
-"""What is printed on standard error: messages, notes once and with short names, and the progress of work."""
+"""Output on standard error: messages, notes once and with short names, and the progress of work."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _Notes:
     def show(
         self, message: Warning | str, category: type[Warning], file: str, line: int, *_: object, **__: object
     ) -> None:
-        """Print a warning, in place of ``warnings.showwarning``."""
+        """Print a warning, instead of ``warnings.showwarning``."""
         if not issubclass(category, DataNote):
             say(f"{category.__name__}: {' '.join(str(message).split())} ({file}:{line})")
             return
@@ -190,7 +190,7 @@ class _Names:
                     self._paths[word.rstrip("/")] = None
 
     def shortened(self, text: str) -> str:
-        """Return a message with short names in place of long paths."""
+        """Return a message with short names instead of long paths."""
         for path in [path for path in self._paths if " " in path]:
             text = text.replace(path, self._name(path))
         return _PATH.sub(lambda match: self._name(match[0]) if len(match[0]) > _SHORT else match[0], text)

@@ -1,4 +1,4 @@
-"""``rerank show`` and ``rerank weights``: what a model has learnt, and models from and to other tools."""
+"""``rerank show`` and ``rerank weights``: print models, and convert them to and from other tools."""
 
 from __future__ import annotations
 
@@ -150,6 +150,6 @@ def import_whole(given: ImportWhole) -> None:
 
 
 WEIGHTS = VerbGroup(
-    "Models from and to other tools' files: weights of linear models, models of SVM-light-TK.",
+    "Convert models to and from other tools' files: linear weights, models of SVM-light-TK.",
     {"import": import_, "export": export},
 )

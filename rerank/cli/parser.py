@@ -64,7 +64,7 @@ class _Declared:
     type_descriptor: Any
 
     def get_runtime_param(self) -> Any:
-        """Return what converts values, in place of a model of pydantic, which takes long to make."""
+        """Return a converter of values, instead of a model of pydantic, which takes long to make."""
         return self.type_descriptor
 
 

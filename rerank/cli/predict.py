@@ -31,7 +31,7 @@ class Predict(Workers, Verb):
     tag: str | None = setting(None, "name of the run (--as run) [rerank]", metavar="NAME")
     keep_margin: str | None = setting(
         None,
-        "in place of the model's: the first-best stays unless another item leads by more than M",
+        "margin instead of the model's: the first-best stays unless another item leads by more than M",
         metavar="M|none",
     )
     transductive_report: str | None = setting(
@@ -46,14 +46,14 @@ class Predict(Workers, Verb):
     )
     cache_nearest: int | None = setting(
         None,
-        "make no ranker: rank new lists by those of the K stored lists that are most like them",
+        "reuse the rankers of the K nearest cached lists instead of training new ones",
         metavar="K",
         ge=1,
         group=RUNNING,
     )
     cache_by: str | None = setting(
         None,
-        "how lists are compared: by their principal axes, or by their features' distributions [list-kernel]",
+        "descriptors for nearest-list search: principal axes or feature histograms [list-kernel]",
         metavar="list-kernel|histogram",
         group=RUNNING,
     )

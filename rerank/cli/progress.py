@@ -12,7 +12,7 @@ from rerank.core.errors import one_line
 from rerank.core.progress import Step, Tracker
 
 _FIRST = 0.2  # seconds after which the first line appears
-_NEXT = 0.5  # seconds of a later step without a bar, before its line takes the place of another
+_NEXT = 0.5  # seconds of a later step without a bar, before its line replaces another
 _BAR = 2.0  # seconds of a step before it has a bar
 _WIDTH = 24
 _NAME = 44  # characters of a step's name

@@ -33,7 +33,7 @@ class UseSelectively(Printed, Verb):
     )
     alpha: float | None = setting(
         None,
-        "keep the expected loss at most here, in place of the best value; and report sets of items that "
+        "keep the expected loss at most here, instead of the best value; and report sets of items that "
         "hold a right one with probability 1 - alpha",
         metavar="ALPHA",
         group=CHOICE,
@@ -41,7 +41,7 @@ class UseSelectively(Printed, Verb):
     loss: Literal["worse", "drop"] = setting(
         "worse", "with --alpha: lists that get worse, or by how much a metric from 0 to 1 drops", group=CHOICE
     )
-    calibration: Literal["platt", "isotonic"] = setting("platt", "of probabilities", group=CHOICE)
+    calibration: Literal["platt", "isotonic"] = setting("platt", "calibration of probabilities", group=CHOICE)
     out: str | None = setting(
         None, "write the scores by the first rule", flags=("--out", "-o"), metavar="FILE", group=OUTPUTS
     )
@@ -108,7 +108,7 @@ class Calibrate(Printed, Verb):
         group=CHOICE,
     )
     rule: Literal["gap", "margin", "entropy", "baseline-gap"] | None = setting(
-        None, "what probabilities are computed from [gap]", group=CHOICE
+        None, "confidence from which probabilities are computed [gap]", group=CHOICE
     )
     method: Literal["platt", "isotonic", "temperature"] = setting(
         "platt", "how; temperature: the softmax of all scores, for P(right)", group=CHOICE
@@ -154,7 +154,7 @@ class SendLists(Printed, Verb):
         argument=True,
         metavar="SYSTEM",
     )
-    metric: str = setting(..., "what is to gain", flags=("--metric", "-m"), metavar="METRIC")
+    metric: str = setting(..., "metric of the gain", flags=("--metric", "-m"), metavar="METRIC")
     budgets: tuple[str, ...] = setting(
         (),
         "shares of the cost of all lists [.1, .25, .5]",
@@ -168,7 +168,7 @@ class SendLists(Printed, Verb):
         metavar="COST",
         group=CHOICE,
     )
-    folds: int = setting(5, "folds on whose others the gain is learnt", metavar="K", group=CHOICE)
+    folds: int = setting(5, "cross-validation folds for the expected gain", metavar="K", group=CHOICE)
     new: str | None = setting(
         None, "lists with a first stage alone, whose order --per-list gets", metavar="FILE", group=CHOICE
     )
@@ -182,7 +182,7 @@ class SendLists(Printed, Verb):
 
 @verb(SendLists)
 def budget(given: SendLists) -> None:
-    """Tell which lists to send to a costly second stage, and what a share of its cost brings.
+    """Choose lists for a costly second stage, and measure the gain by share of its cost.
 
     \b
     rerank budget test.txt slow.txt --metric AP

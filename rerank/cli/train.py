@@ -20,7 +20,7 @@ class Configured(Settings):
         metavar="CONFIG",
     )
     learner: str | None = setting(
-        None, "see 'rerank list learners'", flags=("--learner", "-l"), metavar="NAME"
+        None, "learner to train; see 'rerank list learners'", flags=("--learner", "-l"), metavar="NAME"
     )
     set_: tuple[str, ...] = setting(
         (),
@@ -52,7 +52,7 @@ class Train(Configured, Verb):
     )
     checkpoint: str | None = setting(
         None,
-        "keep the state of the training here every 30 seconds and at Ctrl-C; the same command goes on"
+        "keep the state of the training here every 30 seconds and at Ctrl-C; the same command continues"
         " from it, to the same model",
         metavar="FILE",
     )

@@ -1,4 +1,4 @@
-"""What long work keeps of itself, so that it can go on later where it was interrupted.
+"""Saved state of long work, so that it can continue after an interruption.
 
 Each loop that can go on asks for a slot, ``checkpoint = slot()``, which is None unless states are kept. It
 starts from ``checkpoint.state`` if there is one, and calls ``checkpoint.keep(state)`` after a round. Slots
@@ -85,7 +85,7 @@ class CheckpointStore:
 
 
 class Slot:
-    """Where one loop keeps its state."""
+    """Place in a checkpoint for the state of one loop."""
 
     def __init__(self, store: CheckpointStore, name: str) -> None:
         self._store = store
@@ -94,7 +94,7 @@ class Slot:
 
     @property
     def state(self) -> State | None:
-        """What was kept here, None at first."""
+        """Return the stored state, None at first."""
         return self._store.states.get(self._name)
 
     def due(self) -> bool:

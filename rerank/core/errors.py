@@ -70,7 +70,7 @@ _OPTION = re.compile(
 
 
 class Spelling:
-    """Whether messages name options as the shell does, ``--missing mean``, or Python, ``missing='mean'``."""
+    """Spelling of options in messages: ``--missing mean`` in the shell, ``missing='mean'`` in Python."""
 
     shell = False
 

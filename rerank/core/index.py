@@ -1,4 +1,4 @@
-"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
+"""Places of the entries of the registries; made by ``make index``, and not edited by hand.
 
 Kind of registry -> name -> module, other names, facts (see ``rerank.core.registry``).
 """

@@ -1,4 +1,4 @@
-"""What is being done and how much of it is done, for a display that the command line installs.
+"""Progress of work, for a display that the command line installs.
 
 Long work opens a step and reports what is done of it::
 
@@ -58,7 +58,7 @@ class Step:
 
 
 class Display(Protocol):
-    """What steps are shown on."""
+    """Display of the steps of work."""
 
     def begin(self, step: Step) -> None:
         """Add a step within those that are being done."""

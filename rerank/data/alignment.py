@@ -101,7 +101,7 @@ def _remarks(
     absent: Index,
     whose: str,
 ) -> list[str]:
-    """What to report: matching by position, features that ``whose`` does not know, those that are absent."""
+    """Return remarks: matching by position, features that ``whose`` does not know, those that are absent."""
     remarks = []
     if found.by_position:
         named = "the data names" if theirs.unnamed else f"{whose} names"

@@ -32,7 +32,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _is_absent(kind: type) -> bool:
-    """Whether every value of a type is missing."""
+    """Return whether every value of a type is missing."""
     return kind is type(None) or kind.__name__ == "MaskedConstant" or kind.__name__ in _NA
 
 
@@ -111,7 +111,7 @@ def _stacked(values: Any, what: str) -> AnyArray:
 
 
 def _is_array(kind: type) -> bool:
-    """Whether values of a type are arrays that may mark missing values: all but plain ones of numpy."""
+    """Return whether values of a type are arrays that may mark missing values: all but plain numpy ones."""
     plain = kind is np.ndarray or issubclass(kind, np.generic) or kind.__name__ == "MaskedConstant"
     return hasattr(kind, "__array__") and not plain
 
@@ -163,7 +163,7 @@ def _is_real(kind: type) -> bool:
 
 
 def is_nested(data: Any) -> bool:
-    """Whether it is a sequence of sequences, one for each list."""
+    """Return whether it is a sequence of sequences, one for each list."""
     first = next(iter(data), 0.0)  # data[0] of a pandas Series is the row with the label 0
     return not isinstance(first, str) and np.ndim(first) > 0
 

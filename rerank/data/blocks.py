@@ -2,7 +2,7 @@
 
 A feature that every item of a list has with one value cancels in every difference, so a pairwise learner can
 do without it. Candidates of one sentence share most of their features: what remains is small, and is stored
-in the order in which the learner reads it. A list has only few of all features; if they are numbered anew
+in the order in which the learner reads it. A list has only few of all features; if they are renumbered
 within each list, their weights fit in the fastest cache.
 
 Most features of a list also come and go together, as one bundle: in 50-best parses, 45 million values of
@@ -42,10 +42,10 @@ class ListItems(Protocol):
 
 
 class ListRows(NamedTuple):
-    """What a kernel reads of the features of lists.
+    """Features of lists, as kernels read them.
 
     matrix : Matrix
-        The rows, perhaps with the features of each list numbered anew.
+        The rows, perhaps with the features of each list renumbered.
     rows : int64 (n_items)
         The row of each item of the pairs.
     most : int
@@ -70,7 +70,7 @@ def list_rows(features: Features, pairs: ListItems, visits: int) -> ListRows:
 
 
 def number_by_list(matrix: Any, features: Features, offsets: Index, rows: Index, visits: int) -> int:
-    """Number the features of each list anew, if that pays a learner that visits each list ``visits`` times.
+    """Renumber the features of each list, if that pays a learner that visits each list ``visits`` times.
 
     It does after two visits, if items share features. After some more visits it pays to give each value of a
     feature a number: a kernel then reads two bytes per value.

@@ -118,7 +118,7 @@ def example_of(lists: CandidateLists, item: int) -> str:
 
 
 class Predictions(Struct, frozen=True, eq=False):
-    """What a system predicts for each example, in the order of the caller's rows.
+    """Predictions of a system for each example, in the order of the caller's rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Candidate lists in words and as a table: their contents and oddities, their first items.
+"""Candidate lists in words and as a table: their contents and warnings, their first items.
 
 CandidateLists describe themselves by these functions, which therefore cannot import them.
 """
@@ -36,10 +36,10 @@ _BLOCK = 1 << 20  # values compared at a time
 
 
 class Contents(Display, Struct):
-    """Facts as (name, text), oddities worth knowing, and faults that break other tools."""
+    """Facts as (name, text), warnings, and faults that break other tools."""
 
     facts: list[tuple[str, str]]
-    oddities: list[str]
+    warnings: list[str]
     faults: list[str]
 
     def lines(self) -> list[str]:
@@ -57,15 +57,15 @@ class Contents(Display, Struct):
 
     def as_json(self) -> dict[str, Any]:
         """Return the same as plain values."""
-        return {"facts": dict(self.facts), "odd": self.oddities, "faults": self.faults}
+        return {"facts": dict(self.facts), "warnings": self.warnings, "faults": self.faults}
 
     def _rows(self) -> list[tuple[str, str]]:
-        odd = [("odd", text) for text in self.oddities]
-        return [*self.facts, *odd, *(("fault", text) for text in self.faults)]
+        warnings = [("warning", text) for text in self.warnings]
+        return [*self.facts, *warnings, *(("fault", text) for text in self.faults)]
 
 
 def describe(lists: Any) -> Contents:
-    """Return counts of lists, items, features and labels, and the oddities of each column."""
+    """Return counts of lists, items, features and labels, and warnings about each column."""
     sizes = lists.lengths
     of_classes = lists.labels is None and lists.classes is not None
     facts = [
@@ -96,8 +96,8 @@ def describe(lists: Any) -> Contents:
     if not of_classes:  # lists of examples are of one item
         found[1:1] = [*_judgements(lists), _constant(lists), _twins(lists)]
     copies = [f"feature {name!r} is the label, perhaps scaled" for name in label_copies(lists)]
-    oddities = [text for text in (*found, *copies) if text]
-    return Contents(facts, oddities, doubled_ids(lists))
+    warnings = [text for text in (*found, *copies) if text]
+    return Contents(facts, warnings, doubled_ids(lists))
 
 
 def _features(lists: Any) -> str:

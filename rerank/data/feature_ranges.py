@@ -72,7 +72,7 @@ def _of_columns(values: AnyArray, offsets: Index) -> Floats:
 
 
 def _of_rows(rows: Sparse, offsets: Index) -> Floats:
-    """Of compressed rows, in which absent values are zeros."""
+    """Return the ranges of compressed rows, in which absent values are zeros."""
     d, data = rows.n_features, data_of(rows)
     parts = np.empty(rows.n_values)
     how = False, tolerance_of(data.dtype)

@@ -165,7 +165,7 @@ def _check_names(
 
 
 def _without_lists(frame: Any, columns: Mapping[str, Any], taken: set[str], source: str) -> str:
-    """What to do if no column names the lists."""
+    """Return advice if no column names the lists."""
     level = getattr(getattr(frame, "index", None), "name", None)
     if isinstance(level, str) and level in LISTS:
         return f"{source}: {level!r} is the index, expected a column; call .reset_index() first"

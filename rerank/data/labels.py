@@ -24,7 +24,7 @@ Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 
 class Quantiser(Struct, frozen=True):
-    """How labels are quantised; str() gives the text that ``parse_quantiser`` reads.
+    """Quantisation of labels; str() gives the text that ``parse_quantiser`` reads.
 
     best           1 for the items with the best label of their list, 0 for the others
     above=T        1 for labels above T

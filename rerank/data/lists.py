@@ -377,7 +377,7 @@ class CandidateLists:
         return tables_text([first_items(self)], "html")
 
     def summary(self) -> Text:
-        """Return counts of lists, items, features and labels, and oddities, as ``rerank validate`` does."""
+        """Return counts of lists, items, features and labels, and warnings, as ``rerank validate`` does."""
         from rerank.data.describe import describe
 
         return describe(self).summary()

@@ -5,7 +5,7 @@
 - zero: 0 among the scaled values.
 - mean: the feature's mean over the training items that have a value.
 - list-mean: the mean of the values that the list's other items have; without any, the training mean.
-- list-min: the least scaled value that the list's other items have; without any, 0.
+- list-min: the smallest scaled value that the list's other items have; without any, 0.
 - indicator: as mean, and for each feature that some training items lack a further one, ``NAME?missing``: 1
   for an item that lacks it, else 0.
 
@@ -43,7 +43,7 @@ POLICIES = {
     "zero": "0, after scaling",
     "mean": "the feature's mean over the training items",
     "list-mean": "the mean of the list's other items, else the training mean",
-    "list-min": "after scaling the least value of the list's other items, else 0",
+    "list-min": "after scaling the smallest value of the list's other items, else 0",
     "indicator": "as mean, and a feature NAME?missing that is 1 where a value is missing",
 }
 FILLS = "--missing mean, list-mean, list-min, indicator or zero fills missing values"
@@ -60,7 +60,7 @@ def fill_of(policy: str | None) -> float:
 
 
 class Imputation(Struct, frozen=True, eq=False):
-    """What takes the place of missing values; ``fit_missing`` makes it.
+    """Fill values of missing features; ``fit_missing`` makes it.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Imputation(Struct, frozen=True, eq=False):
 
     @property
     def absent(self) -> float:
-        """What a column is taken as that dense lists do not have."""
+        """Return the value of a column that dense lists lack."""
         return 0.0 if self.name == "zero" and not self.after else np.nan
 
     def indicators(self, names: Sequence[str]) -> list[str]:

@@ -65,7 +65,7 @@ class Columns(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def unnamed(self) -> bool:
-        """Whether the names are "1", "2", ... without a gap."""
+        """Return whether the names are "1", "2", ... without a gap."""
         if self.names is None or not self.n:
             return True
         if self.names[0] != "1" or self.numbers is None:
@@ -74,7 +74,7 @@ class Columns(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def from_0(self) -> bool:
-        """Whether the names are indices that count from 0."""
+        """Return whether the names are indices that count from 0."""
         return self.numbers is not None and self.names is not None and "0" in self.names
 
     @cached_property

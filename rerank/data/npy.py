@@ -36,7 +36,7 @@ _HEADER = re.compile(
 
 
 class ArrayForm(Struct, frozen=True):
-    """What an array must be: a dtype as in numpy's ``str``, and a shape in which None is any length.
+    """Required form of an array: a dtype as in numpy's ``str``, and a shape in which None is any length.
 
     ``packed`` arrays are bytes of an archive, which no compression makes much smaller.
     """
@@ -62,7 +62,7 @@ class _Stream(Protocol):
 
 
 class Header(Struct, frozen=True):
-    """What an .npy header says: dtype and shape, and the bytes that the array takes."""
+    """Content of an .npy header: dtype and shape, and the bytes that the array takes."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]

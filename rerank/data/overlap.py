@@ -166,6 +166,6 @@ def check_apart(names: Sequence[str], sets: Sequence[CandidateLists]) -> None:
 
 
 def _content(lists: CandidateLists) -> tuple[object, ...]:
-    """What makes lists the same as other ones."""
+    """Return a key that is equal for lists with the same content."""
     texts = () if lists.texts is None else tuple(lists.texts)
     return lists.fingerprint(), texts, tuple(map(tuple, lists.references))

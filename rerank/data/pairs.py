@@ -1,4 +1,4 @@
-"""Which items of a list must beat which, and by how much.
+"""Pairs of items of a list, one of which must beat the other, and by how much.
 
 Shen & Joshi's pair relations T(p, q) and margin functions g(p, q) = h(p) - h(q) + c over ranks p < q. The
 rank of an item is 1 + the number of items of its list with a larger label. With the items of a list in the

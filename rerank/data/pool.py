@@ -19,7 +19,7 @@ from rerank.data.matrix import as_features
 
 
 class Places(Struct, frozen=True, eq=False):
-    """Where the items of a source are in a pool."""
+    """Places of the items of a source in a pool."""
 
     lists: Index  # int64 (n_items), the pool's list of each item, -1 if the pool has no such list
     numbers: Index  # int64 (n_items), its number in that list, -1 if the list has no such item

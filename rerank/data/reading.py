@@ -1,4 +1,4 @@
-"""How lists are read: one declaration for ``ReadOptions``, the YAML keys of ``data:`` and the flags."""
+"""Options of reading: one declaration for ``ReadOptions``, the YAML keys of ``data:`` and the flags."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OptionalPath = Annotated[str | None, _one]
 Paths = Annotated[tuple[str, ...], _several]
 Patterns = Annotated[tuple[str, ...], _patterns]
 Part = Literal["train", "dev", "unlabelled"]
-BASE = "base"  # in place of a file of initial weights
+BASE = "base"  # instead of a file of initial weights
 Missing = Literal["error", "nan", "zero", "mean", "list-mean", "list-min", "indicator"]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], _several]
 
@@ -96,9 +96,9 @@ class ReadOptions(Settings):
         path=True,
     )
     subset: str | None = setting(
-        None, "which part of an MTEB file with several: a subset, a split, or subset/split"
+        None, "part of an MTEB file that has several: a subset, a split, or subset/split"
     )
-    strip: Stripped = setting((), "what is removed from trees (parses)")
+    strip: Stripped = setting((), "parts of labels to remove from trees (parses)")
     ids: OptionalPath = setting(
         None, "ids of the lists, one per line (parses, svmtk: one per example)", path=True, per_part=True
     )
@@ -125,7 +125,7 @@ class ReadOptions(Settings):
     answer_match: Literal["exact"] | None = setting(
         None, "label unjudged samples by whether their answer is the expected one"
     )
-    filter: str | None = setting(None, "which filter of lm-evaluation-harness")
+    filter: str | None = setting(None, "filter of lm-evaluation-harness")
     structures: OptionalPath = setting(
         None,
         "structures of the items, joined by the ids of list and item: a folder of models (PDB, mmCIF), a "
@@ -155,9 +155,9 @@ class ReadOptions(Settings):
     missing: Missing | None = setting(
         None,
         "absent feature values: an error, kept as NaN, or 0; training can also fit the mean, the mean of the "
-        "list, the least value of the list after scaling, or the mean with columns that indicate absence; "
+        "list, the smallest value of the list after scaling, or the mean with columns that indicate absence; "
         "none = as the format has it, and list-min of merged runs in training; of eval and compare: what "
-        "takes the place of a score that a system lacks",
+        "replaces a score that a system lacks",
     )
     zero_based: bool = setting(False, "feature indices count from 0")
     layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
@@ -192,7 +192,7 @@ class ReadOptions(Settings):
 
 
 class Reading(ReadOptions):
-    """How one file of lists is read: its format, the first stage's order and the format's options."""
+    """Options of reading one file of lists: its format, the first stage's order and the format's options."""
 
     format: str | None = setting(
         None, "format of the data; none = by name or content", flags=("--format", "-f")
@@ -216,7 +216,7 @@ OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best", "residues", "match"}
 
 
 class DataSection(Reading):
-    """Where the lists are and how to read them."""
+    """Paths of the lists and the options of reading them."""
 
     help_group: ClassVar[str] = "Training lists"
 

@@ -8,7 +8,7 @@
 - rank: the share of training values below x plus half the share equal to x, linear between training
   values, 0 below all and 1 above all. Exact at every training value if a feature has at most 1,001
   distinct ones; else interpolated between at most 1,001 of them, and off by at most 1 / 499.
-- list-rank: (rank - 1) / (n - 1) in a list of n, which is 0 for the least value and 1 for the largest; equal
+- list-rank: (rank - 1) / (n - 1) in a list of n, 0 for the smallest value and 1 for the largest; equal
   values share the mean of their ranks. Not the formula of rank, which gives half a share to x itself.
 
 A constant feature (its range is at most 8 roundings of its largest magnitude, or 1e-300) becomes 0, even if
@@ -155,7 +155,7 @@ class Scaling(Struct, frozen=True, eq=False):
         return new
 
     def _scaled(self) -> Mask:
-        """Whether each column is scaled: all of them, or without the indicators beside dense columns."""
+        """Return the mask of scaled columns: all of them, or without the indicators beside dense columns."""
         out = np.full(self.n_features, "places" not in self.values)
         out[self.values.get("places", [])] = True
         return out
@@ -319,7 +319,7 @@ def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
 
 
 def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
-    """Whether fitted arrays have the right lengths, so that no kernel reads past them."""
+    """Return whether fitted arrays have the right lengths, so that no kernel reads past them."""
     if "places" in values:
         return bool(np.all((values["places"] >= 0) & (values["places"] < n_features)))
     if "bounds" not in values:
@@ -333,7 +333,7 @@ def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
 
 
 def _sound(values: Mapping[str, AnyArray]) -> bool:
-    """Whether the numbers of fitted arrays that fit each other can be a scaling."""
+    """Return whether the numbers of fitted arrays that fit each other can be a scaling."""
     if "bounds" not in values:
         return bool(
             np.all(values.get("divisor", np.ones(1)) > 0) and np.all(np.isfinite(values.get("shift", 0)))

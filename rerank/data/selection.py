@@ -82,7 +82,7 @@ def columns_matching(columns: Columns, texts: Sequence[str], source: str, *, len
 
 
 def _unknown(pattern: Pattern, columns: Columns) -> str:
-    """What to report of a pattern that matches no column."""
+    """Return the message for a pattern that matches no column."""
     if columns.n == 0:
         return f"no feature {pattern.text!r}: there are no features"
     text = f"no feature matches {pattern.text!r}"

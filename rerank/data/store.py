@@ -83,7 +83,7 @@ def restore(path: StrPath) -> None:
 
 
 def _is_whole(path: str) -> bool:
-    """Whether a store can be read."""
+    """Return whether a store can be read."""
     try:
         read_store(path)
     except (FormatError, OSError):

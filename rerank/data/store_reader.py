@@ -227,7 +227,7 @@ class _Reader:
         return self.array(name, tuple(dtype.str for dtype in dtypes), *(length, None)[:ndim])
 
     def field(self, name: str, column: Column) -> Any:
-        """What the field ``name`` of CandidateLists holds."""
+        """Return the value of the field ``name`` of CandidateLists."""
         if not column.several:
             return self.column(name, column)
         keys: Any = self.meta.get(name, [] if name in _LATER else None)
@@ -264,7 +264,7 @@ def _brief(value: Any) -> str:
 
 
 def _are_names(values: list[Any]) -> bool:
-    """Whether these are different strings that a file can hold."""
+    """Return whether these are different strings that a file can hold."""
     if not all(isinstance(value, str) for value in values):
         return False
     try:

@@ -116,7 +116,7 @@ class CandidateList(Sequence[Candidate]):
 
     @property
     def prompt(self) -> str | None:
-        """What the candidates answer."""
+        """Return the prompt or question of the candidates."""
         prompts = self._lists.prompts
         return None if prompts is None else str(prompts[self.place])
 

@@ -43,7 +43,7 @@ NOTHING = b"(nothing returned)"  # the item of a list of which no system returne
 
 
 class Systems(Struct, frozen=True, eq=False):
-    """What an evaluation compares.
+    """Systems of an evaluation.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def _with_missing(
 
 
 def _worth(lists: CandidateLists, metrics: Sequence[str] | None) -> str:
-    """What a list counts of which a system returned nothing, for a note."""
+    """Return the value of a list of which a system returned nothing, for a note."""
     names = metrics or (["AP"] if lists.labels is not None else ["BLEU"])
     negative = lists.labels is not None and bool((lists.labels < 0).any())
     counts: dict[str, list[str]] = {}
@@ -305,13 +305,13 @@ def _check_overlap(
 
 
 def _of_items(metric: Metric) -> bool:
-    """Whether a metric cannot judge an item that DATA lacks, or what choosing it gains beside the others."""
+    """Return whether a metric cannot judge an item that DATA lacks, or its gain beside the others."""
     inner: Metric = getattr(metric, "inner", metric)
     return not _of_labels(metric) or (isinstance(inner, SelectingMetric) and inner.of_pool)
 
 
 def _of_labels(metric: Metric) -> bool:
-    """Whether a metric needs labels and no other column."""
+    """Return whether a metric needs labels and no other column."""
     inner: Metric = getattr(metric, "inner", metric)
     return tuple(inner.needs) == ("labels",)
 
@@ -373,6 +373,6 @@ def _counted(
 
 
 def _returned(lists: CandidateLists, scores: Floats) -> Mask:
-    """Whether scores (n_items) return something of each list: bool (n_lists)."""
+    """Return whether scores (n_items) return something of each list: bool (n_lists)."""
     found: Mask = np.logical_or.reduceat(~np.isnan(scores), lists.offsets[:-1])
     return found

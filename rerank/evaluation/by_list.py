@@ -136,7 +136,7 @@ def extremes(values: Floats, most: int) -> tuple[Index, Index]:
 
 
 class TopChoices(Struct, frozen=True, eq=False):
-    """What an evaluation keeps of its lists.
+    """First choices of the systems on each list.
 
     Attributes
     ----------

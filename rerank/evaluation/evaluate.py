@@ -234,7 +234,7 @@ def _systems_of(
 
 
 def _with_metrics(judging: Judging, lists: CandidateLists, read: Systems | None = None) -> Judging:
-    """How systems are judged: by metrics for their lists, with the policies that had to be used."""
+    """Return the settings of judging with metrics for these lists and the policies that had to be used."""
     used = {} if read is None else {"missing": read.missing, "missing_lists": read.missing_lists}
     return judging.with_settings(metrics=judging.metrics or default_metrics(lists), **used)
 
@@ -409,7 +409,7 @@ def _read_systems(
 
 
 def _reading_for(metrics: Sequence[str], reading: Reading | None) -> Reading:
-    """How data are read for metrics: with classes if one of these judges classes."""
+    """Return the options of reading for metrics: with classes if one of these judges classes."""
     from rerank.metrics.base import parse_all
 
     reading = reading or Reading()
@@ -420,7 +420,7 @@ def _reading_for(metrics: Sequence[str], reading: Reading | None) -> Reading:
 
 
 def _has_classes(lists: CandidateLists, reading: Reading | None = None) -> bool:
-    """Whether lists are examples with classes; DataError if they were read for that in vain."""
+    """Return whether lists are examples with classes; DataError if they were read for that in vain."""
     if reading is not None and reading.classes and lists.classes is None:
         raise DataError(f"{lists.source}: found no classes to measure against {HOW_READ}")
     return lists.classes is not None and lists.labels is None

@@ -63,7 +63,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Drop:
-    """How much a metric loses if a feature, or a group of features together, is permuted within each list.
+    """Loss of a metric if a feature, or a group of features together, is permuted within each list.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Drop:
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What losses are measured on: lists under a judge, how they are resampled, the value of all features."""
+    """Basis of the losses: lists under a judge, their bootstrap samples, the value of all features."""
 
     judge: ReportJudge
     value: float
@@ -119,7 +119,7 @@ class Basis:
 
 
 class _OfFeatures(Display):
-    """What is known of each feature: a table of the first ones, and records of all."""
+    """Results for features: a table of the first ones, and records of all."""
 
     @abstractmethod
     def tables(self, top: int = MOST) -> list[Table]:
@@ -392,12 +392,12 @@ def compared(
 
 
 def _columns(head: str, key: str) -> tuple[Column, Column]:
-    """What was permuted or left out, and how many features that is."""
+    """Return columns with the names of permuted or omitted features and their number."""
     return Column(head, (key,), left=True), Column("features", ("columns",))
 
 
 def _losses(digits: int) -> tuple[Column, Column]:
-    """What the metric loses."""
+    """Return columns with the losses of the metric."""
     interval = partial(signed_interval, digits=digits)
     return (
         Column("loss", ("loss",), partial(signed_text, digits=digits)),

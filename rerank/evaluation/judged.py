@@ -31,7 +31,7 @@ View: TypeAlias = Literal["systems", "pairs", "folds"]
 
 
 class Judged(Display, Results, frozen=True, eq=False, dict=True):
-    """What ``judge`` returns: ``Results`` with their tables.
+    """Result of ``judge``: ``Results`` with their tables.
 
     Attributes
     ----------

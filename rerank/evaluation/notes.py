@@ -116,7 +116,7 @@ def note_ndcg(lists: CandidateLists, metrics: Iterable[str]) -> None:
 
 
 def _nothing_reaches(lists: CandidateLists, metric: str) -> str | None:
-    """Why no item of the lists is relevant for a binary metric; None if one is, or nothing is judged."""
+    """Return why no item is relevant for a binary metric; None if one is, or nothing is judged."""
     from rerank.metrics.base import parse
 
     parsed = parse(metric)
@@ -128,7 +128,7 @@ def _nothing_reaches(lists: CandidateLists, metric: str) -> str | None:
     if largest >= least > 0 or largest > least == 0:
         return None
     family = metric.partition("@")[0].partition("(")[0]
-    more = f"; {family}(rel=...) sets the least relevant one" if largest > 0 else ""
+    more = f"; {family}(rel=...) sets the smallest relevant one" if largest > 0 else ""
     return f"the largest label is {largest:g}{more}"
 
 

@@ -83,7 +83,7 @@ class Part(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def unjudged(self) -> int:
-        """How many lists have no item that a metric can judge."""
+        """Return the number of lists that have no item that a metric can judge."""
         return int(np.count_nonzero(~self.judged))
 
     @cached_property
@@ -299,7 +299,7 @@ class Results(Struct, frozen=True, eq=False, dict=True):
     baseline : str, optional
         The system that the others are compared with, or "first_best".
     all_pairs : bool
-        Whether every two systems are tested, in place of each against the baseline.
+        Whether every two systems are tested, instead of each against the baseline.
     name : str
         The experiment or the set.
     notes : tuple of str
@@ -334,17 +334,17 @@ class Results(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def has_first_best(self) -> bool:
-        """Whether the first stage ranked the lists of every part."""
+        """Return whether the first stage ranked the lists of every part."""
         return all(first is not None for part in self.parts for first in part.first_best)
 
     @property
     def n_lists(self) -> int:
-        """Of all parts."""
+        """Return the number of lists of all parts."""
         return sum(part.lists.n_lists for part in self.parts)
 
     @property
     def n_items(self) -> int:
-        """Of all parts."""
+        """Return the number of items of all parts."""
         return sum(part.lists.n_items for part in self.parts)
 
     @property

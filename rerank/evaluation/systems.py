@@ -1,4 +1,4 @@
-"""What ``rerank eval`` and ``rerank compare`` take as systems: score files, runs, tables, features."""
+"""Systems of ``rerank eval`` and ``rerank compare``: score files, runs, tables, features."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def gathered_values(
     data : CandidateLists, or judgements, a mapping of query to a mapping of document to label.
     systems : by name, scores as ``scores_of`` takes them, or a run, a mapping of list to a mapping of item to
         score, or the name of a feature, or the path of a file.
-    read : what ``gathered`` made of a file, in place of ``data``.
+    read : what ``gathered`` made of a file, instead of ``data``.
     missing : of other data, what an item counts as that a system has no score of, one of MISSING_SCORES. If
         it is None, scores in the order of the rows must not be NaN.
 

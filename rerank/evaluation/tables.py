@@ -443,7 +443,7 @@ def caption_lines(results: Results) -> list[str]:
 
 
 def _explanations(results: Results) -> list[str]:
-    """What the columns of text mean."""
+    """Return explanations of the columns of text."""
     lines, metrics = caption_lines(results), results.metrics.values()
     several = len(results.parts) > 1
     if several:

@@ -1,4 +1,4 @@
-"""How much a value varies with the seed and with the lists (Clark et al. 2011), and the gain of a model.
+"""Variance over seeds and over lists (Clark et al. 2011), and the gain of a model.
 
 A learner that draws random numbers is itself one draw: with another seed it ends elsewhere. The paired
 bootstrap varies the lists only, so a gain that it finds significant may be due to the seed.

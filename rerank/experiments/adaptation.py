@@ -1,4 +1,4 @@
-"""What a transductive model did to the test lists of a cell, without times: the same whenever it is done."""
+"""Adaptation of a transductive model to the test lists of a cell, without times: it never differs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ChangeRecord(Record):
 
 
 class AdaptationRecord(Record):
-    """How the test lists were adapted to.
+    """Record of the adaptation to test lists.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ def _metrics(given: Any) -> Any:
 
 
 class ExperimentData(DataSection):
-    """Where the lists of an experiment are; ``{fold}`` in a path stands for the name of a fold."""
+    """Paths of the lists of an experiment; ``{fold}`` in a path stands for the name of a fold."""
 
     test: Paths = setting((), "test lists, which the metrics judge; several files are joined", path=True)
     test_refs: Paths = setting((), "references of the test lists", path=True)
@@ -102,7 +102,7 @@ class ExperimentData(DataSection):
 
 
 class ExperimentConfig(Settings):
-    """What is compared on what; see the manual's page on experiments."""
+    """Configuration of an experiment; see the manual's page on experiments."""
 
     renamed: ClassVar = {"ablation": "train_fractions"}
 
@@ -201,7 +201,7 @@ class ExperimentConfig(Settings):
 
     @property
     def has_dev(self) -> bool:
-        """Whether there are development lists."""
+        """Return whether there are development lists."""
         return bool(self.data.dev) if self.drawn is None else self.fold_dev != "none"
 
     @property

@@ -57,7 +57,7 @@ class Cell(Record):
 
 
 class ExperimentRecord(Record):
-    """What was compared: ``experiment.json``.
+    """Record of an experiment: ``experiment.json``.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class CellRecord(Record):
 
 
 class TimingRecord(Record):
-    """What a cell cost: seconds in all, of the fit alone, of the processor; the largest memory, if known."""
+    """Costs of a cell: seconds in all, of the fit alone, of the processor; the largest memory, if known."""
 
     seconds: float
     fit: float

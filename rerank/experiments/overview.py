@@ -1,4 +1,4 @@
-"""What an experiment would do or has done: the table of cells, costs, and how far it is."""
+"""Overview of an experiment, planned or done: the table of cells, costs and progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEADS = ("number", "key", "row", "fold", "seed", "share", "state")
 
 @dataclass(frozen=True)
 class Cost:
-    """What the missing cells of a row would cost.
+    """Expected cost of the missing cells of a row.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Overview:
 
     @property
     def is_done(self) -> bool:
-        """Whether all cells are done."""
+        """Return whether all cells are done."""
         return all(state == "done" for state in self.states.values())
 
     def listed(self) -> Iterator[str]:

@@ -41,7 +41,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Making:
-    """How stores are made: one part is read, and written whole or cut into folds.
+    """Order to make stores: one part is read, and written whole or cut into folds.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def _names(content: Any, k: int = 1, seed: int = 0) -> tuple[str, ...]:
 
 
 def _content(data: DataSection) -> tuple[Any, tuple[str, ...]]:
-    """What decides the lists of a training part, and the digests of its files."""
+    """Return a key of the lists of a training part, and the digests of its files."""
     reading = data.reading("train")
     options = reading.get_params()
     paths = {name: _digests(options.pop(name)) for name in paths_of(Reading)}

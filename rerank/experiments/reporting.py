@@ -217,7 +217,7 @@ def results_of(
     all_pairs: bool = False,
     **settings: Any,
 ) -> Judged:
-    """Return the results in a folder of ``rerank run``; scores are judged anew, nothing is trained.
+    """Return the results in a folder of ``rerank run``; scores are judged again, nothing is trained.
 
     Rows of which cells are missing are left out with a note.
 

@@ -35,12 +35,12 @@ from rerank.formats.sources import check_outputs
 
 @dataclass
 class RunSummary:
-    """What a run did.
+    """Summary of a run.
 
     Attributes
     ----------
     folder : of the results.
-    trained, judged, there : cells that were trained, only judged anew, or there already.
+    trained, judged, there : cells that were trained, only judged again, or there already.
     failed : cells that failed, with their error.
     """
 
@@ -141,7 +141,7 @@ def prepare_folder(plan: Plan, folder: RunFolder) -> None:
 
 
 def _is_free(path: str) -> bool:
-    """Whether a path is nothing, an empty folder, or one in which a run has just begun."""
+    """Return whether a path is nothing, an empty folder, or one in which a run has just begun."""
     if not os.path.isdir(path):
         return not os.path.lexists(path)
     begun = {DATA, CELLS, FAILED, TIMINGS}
@@ -152,7 +152,7 @@ def _is_free(path: str) -> bool:
 
 
 def _is_there(folder: RunFolder, cell: Cell, models: bool) -> bool:
-    """Whether nothing needs to be done for a cell."""
+    """Return whether nothing needs to be done for a cell."""
     record = folder.record(cell)
     if record is None or (models and not os.path.exists(folder.file(CELLS, cell.key, MODEL))):
         return False

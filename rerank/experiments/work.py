@@ -127,7 +127,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Ended:
-    """How the work on a cell ended: its status, the error in one line with its traceback, and notes."""
+    """End of the work on a cell: its status, the error in one line with its traceback, and notes."""
 
     status: Status
     error: str = ""

@@ -37,7 +37,7 @@ WORDS = {
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming
-# In place of ``Format._read``: reads the next block of a file.
+# Instead of ``Format._read``: reads the next block of a file.
 NEXT_BLOCK: ContextVar[Any] = ContextVar("next block", default=None)
 
 
@@ -57,7 +57,7 @@ class Format(ABC):
     ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
     reads_references : whether it attaches the references itself, since it needs them to read the lists.
     of_runs : whether a file is a run: what one system retrieved.
-    as_pairs : whether a file holds pairs of items in place of lists.
+    as_pairs : whether a file holds pairs of items instead of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
     refines : the name of a format whose files these look like too; content that is recognised decides.
     signs : bytes of which one is in the head of each file that ``recognises`` accepts; () = it accepts none.
@@ -196,7 +196,7 @@ class Format(ABC):
 
 
 def _has(lists: CandidateLists, column: str) -> bool:
-    """Whether the lists have anything in a column that a file could lose."""
+    """Return whether the lists have anything in a column that a file could lose."""
     if column == "features":
         return lists.n_features > 0
     if column == "rows":
@@ -208,7 +208,7 @@ def _has(lists: CandidateLists, column: str) -> bool:
 
 
 def _reorders(lists: CandidateLists) -> bool:
-    """Whether ``first_best`` ranks a list in another order than that of its items."""
+    """Return whether ``first_best`` ranks a list in another order than that of its items."""
     if lists.first_best is None:
         return False
     rises = np.diff(lists.first_best) > 0

@@ -110,7 +110,7 @@ class _Reader:
         self.at = 0
 
     def _is_feature(self, j: int) -> bool:
-        """Whether a column holds numbers; FormatError if it holds several of them in a row."""
+        """Return whether a column holds numbers; FormatError if it holds several of them in a row."""
         kind, types = self._value_type(j), self.pa.types
         if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
             if self._is_number(kind.value_type):

@@ -102,7 +102,7 @@ def _spilled(blocks: Blocks, load: Callable[[], CandidateLists], place: str) -> 
 
 
 def _apart(lists: CandidateLists) -> Mask:
-    """Whether the lines of each list are not contiguous (n_lists)."""
+    """Return whether the lines of each list are not contiguous (n_lists)."""
     if lists.rows is None:
         return np.zeros(lists.n_lists, dtype=bool)
     return np.logical_or.reduceat(gaps_of(lists.rows, lists.offsets), lists.offsets[:-1])

@@ -188,7 +188,7 @@ def _of_format(path: str, kind: str, reading: Reading, partial: bool, column: st
 
 
 def _reading(head: bytes, kind: str, reading: Reading | None) -> Reading:
-    """How a file of scores is read: the names of columns are those of the judged lists if it has them.
+    """Return the options of reading scores; columns have the names of the judged lists' if it has them.
 
     Empty cells of other columns do not matter.
     """

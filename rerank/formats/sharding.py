@@ -27,7 +27,7 @@ _NAMED = re.compile(rb"^[^#\n]*[^#\s][ \t]+qid:[^#\n]*#[ \t]*[^\s]", re.MULTILIN
 
 
 class Converted(Struct):
-    """What was written."""
+    """Summary of a conversion."""
 
     manifest: Manifest
     n_items: int
@@ -81,7 +81,7 @@ def convert_to_shards(
     RerankError
         If a file cannot be read, an id of a list occurs in two files or, of a pipe, again after other lists
         (both places are named), or the store cannot be written. The same conversion of files, unless their
-        lists are apart, then goes on after the shards that are finished.
+        lists are apart, then continues after the shards that are finished.
     """
     reading, size = reading or Reading(), bytes_of(shards)
     paths, target = [os.fspath(path) for path in data], os.fspath(out)
@@ -104,7 +104,7 @@ def convert_to_shards(
 
 
 def _names_items(path: str) -> bool:
-    """Whether the beginning of a file has comments after items, which SVMlight takes for ids."""
+    """Return whether the beginning of a file has comments after items, which SVMlight takes for ids."""
     return not os.path.isdir(path) and _NAMED.search(read_head(path)) is not None
 
 

@@ -1,4 +1,4 @@
-"""What functions of this package take as lists and where they write: files, lists in memory, data frames."""
+"""Sources and targets of functions: files, lists in memory, data frames."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _check_other(option: str, path: str, taken: Mapping[object, str], read: Iter
 
 
 def _identities(path: str, stream: int) -> list[object]:
-    """What tells whether two names are one file: the real path, and the device and number of the file.
+    """Return keys that show whether two names are one file: the real path, the device and number.
 
     Devices and pipes have none, "-" that of the file to which the stream is redirected.
     """
@@ -286,7 +286,7 @@ def as_lists(
 
 
 def validate(data: Data, *, reading: Reading | None = None) -> Contents:
-    """Return what lists hold: counts, labels, oddities, and faults that break other tools.
+    """Return what lists hold: counts, labels, warnings, and faults that break other tools.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def validate(data: Data, *, reading: Reading | None = None) -> Contents:
     Returns
     -------
     Contents
-        With ``facts``, ``oddities`` and ``faults``.
+        With ``facts``, ``warnings`` and ``faults``.
 
     Raises
     ------

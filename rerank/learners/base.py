@@ -1,4 +1,4 @@
-"""What every learner shares: settings by keyword, and ``fit(lists)``, which returns a model."""
+"""Base of every learner: settings by keyword, and ``fit(lists)``, which returns a model."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Learner(Settings):
     observable
         With ``iterates``: it calls the observer after each of them, so that their number can be chosen by it.
     resumable
-        It keeps states in a checkpoint (rerank.core.checkpoints) and goes on from them to the same model.
+        It keeps states in a checkpoint (rerank.core.checkpoints) and continues from them to the same model.
     default_scaling
         The scaling of dense features if none is chosen, a name of data.scaling.SCALINGS.
     scale_invariant
@@ -207,32 +207,32 @@ class Learner(Settings):
 
     @property
     def wants_judge(self) -> bool:
-        """Whether these settings optimise a metric, also for a learner inside of it."""
+        """Return whether these settings optimise a metric, also for a learner inside of it."""
         return self.needs_judge
 
     @property
     def uses_metric(self) -> bool:
-        """Whether these settings use or report a metric without development lists."""
+        """Return whether these settings use or report a metric without development lists."""
         return self.watches or self.wants_judge
 
     @property
     def takes_base_scale(self) -> bool:
-        """Whether the base score can be multiplied for it alone, and its weight in the model afterwards."""
+        """Return whether the base score can be scaled for the learner, and its weight afterwards."""
         return not self.scale_invariant
 
     @property
     def reads_classes(self) -> bool:
-        """Whether these settings learn from examples with classes (data.classes), not from labels."""
+        """Return whether these settings learn from examples with classes (data.classes), not from labels."""
         return False
 
     @property
     def uses_test_labels(self) -> bool:
-        """Whether these settings use the labels of the lists to be ranked: a control, not a method."""
+        """Return whether these settings use the labels of the lists to be ranked: a control, not a method."""
         return False
 
     @property
     def ranks_classes(self) -> bool:
-        """Whether these settings, which read classes, predict rankings of them, otherwise sets."""
+        """Return whether these settings, which read classes, predict rankings of them, otherwise sets."""
         return False
 
     def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
@@ -257,12 +257,12 @@ class Learner(Settings):
 
     @property
     def draws(self) -> bool:
-        """Whether the model depends on the seed: whether these settings draw random numbers."""
+        """Return whether the model depends on the seed: whether these settings draw random numbers."""
         return "seed" in self.settings and bool(getattr(self, "shuffle", True))
 
     @property
     def chooses_on_dev(self) -> bool:
-        """Whether these settings choose a model by its value on the dev lists."""
+        """Return whether these settings choose a model by its value on the dev lists."""
         return getattr(self, "keep", "last") == "best"
 
     @classmethod

@@ -22,7 +22,7 @@ class RandomRanker(Learner):
     """Random scores that depend on the seed only, not on the features."""
 
     name = "random"
-    summary = "random scores, the least that any result must beat"
+    summary = "random scores, which any result must beat"
     needs_features = False
     needs_labels = False
     watches = False

@@ -40,7 +40,7 @@ class Bounds:
         R, the largest norm of an item of these lists; the largest norm of the difference of a pair. Of each
         the square of ``dimension`` is a part, see ``Perceptron.dimension``.
     least, longest : float, int
-        lambda, the least g of a pair; k, the items of the longest list.
+        lambda, the smallest g of a pair; k, the items of the longest list.
     margin : float
         gamma, the largest margin weighted by g (equation 5) that is known of a unit vector: that of the
         model's weights, or of the extra dimensions. At most 0: none is known that separates the lists.
@@ -52,7 +52,7 @@ class Bounds:
         The largest number of updates (Theorem 1) or of pairs that are mistaken in training (Theorem 2, whose
         updates are no more); None if nothing is guaranteed.
     fewest : float or None
-        Theorem 1 with the largest difference in place of 2 R, as its proof allows.
+        Theorem 1 with the largest difference instead of 2 R, as its proof allows.
     reached : float or None
         The margin that the last weights of a training that stops by itself have at least, divided by g.
     reasons : list of str
@@ -240,7 +240,7 @@ def _whole(bound: float) -> str:
 
 
 class _Pairs:
-    """What is known of the pairs of some lists.
+    """Pairs of some lists, as the bounds need them.
 
     - ``features``: of the items of ``pairs``.
     - ``scores``: float64 (n_items), of these.

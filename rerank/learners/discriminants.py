@@ -40,7 +40,7 @@ class Maximum:
 
     @property
     def gap(self) -> float:
-        """How far the value can be from the maximum, relative to the bound."""
+        """Return how far the value can be from the maximum, relative to the bound."""
         return max(0.0, self.bound - self.value) / abs(self.bound) if self.bound else 0.0
 
 
@@ -67,7 +67,7 @@ class Criterion:
 
     @property
     def dimension(self) -> int:
-        """How many dimensions are left in which label means differ."""
+        """Return the number of dimensions left in which label means differ."""
         return self._basis.shape[1]
 
     def maximum(self) -> Maximum:

@@ -169,7 +169,7 @@ class KernelPerceptron(Learner):
         return model
 
     def _violations(self, pairs: Pairs) -> ListPairs:
-        """What finds the violated pairs of a list, and their updates."""
+        """Return the object that finds the violated pairs of a list, and their updates."""
         given = pairs.offsets, pairs.items, pairs.start, pairs.stop, pairs.h, pairs.c
         found = ListPairs(*given, self.tau, self.margin == "even")
         if self.rivals == "top":

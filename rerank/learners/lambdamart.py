@@ -65,7 +65,7 @@ class LambdaMart(Learner):
     features: float = setting(1.0, "fraction of the features that each tree sees", gt=0, le=1)
     bins: int = setting(255, "maximum number of bins per feature", ge=2, le=65535)
     gain: Literal["exp", "label"] = setting(
-        "exp", "gains of nDCG: 2^label - 1, or the label (less the least one, if that is below 0)"
+        "exp", "gains of nDCG: 2^label - 1, or the label (less the smallest one, if that is below 0)"
     )
     truncation: int = setting(30, "pairs have an item among the first so many", ge=1)
     normalise: bool = setting(True, "divide the lambdas of a list by a function of their sum")
@@ -208,7 +208,7 @@ def _table(lists: CandidateLists, rows: Any) -> Floats | csr_matrix:
 
 
 def _called(source: str, call: Any) -> Any:
-    """What ``call`` returns; LightGBM's complaint as a FitError of one line."""
+    """Return the result of ``call``; LightGBM's complaint becomes a FitError of one line."""
     from lightgbm.basic import LightGBMError
 
     try:

@@ -149,7 +149,7 @@ class LogLinear(ConvexLearner):
     are worse on the dev lists, and keeps the best; on ties the first wins. The curve has a row for each.
 
     batch=K selects features: it begins with none, adds the K with the steepest slope of the loss, minimises
-    over the selected ones, and so on. The curve has a row for each batch. batches=dev goes on until three in
+    over the selected ones, and so on. The curve has a row for each batch. batches=dev ends when three in
     a row are not better on the dev lists than the best one, which is kept.
 
     References

@@ -69,7 +69,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What was found.
+    """Minimum that was found.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
 
 
 def _falls(there: Point, here: Point, promised: float) -> bool:
-    """Whether a point is lower by a share of what the slope promises, or nearer where rounding hides that."""
+    """Return whether a point is lower by a share of the promised drop, or nearer if rounding hides that."""
     if there.total < here.total:
         return there.total <= here.total + _ARMIJO * promised
     return there.total <= here.total * (1.0 + _ROUNDING) and there.gap < here.gap

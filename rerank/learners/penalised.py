@@ -1,4 +1,4 @@
-"""What linear learners share that minimise a convex loss plus a penalty on the squared weights."""
+"""Base of linear learners that minimise a convex loss plus a penalty on the squared weights."""
 
 from __future__ import annotations
 

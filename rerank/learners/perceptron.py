@@ -220,7 +220,7 @@ class Perceptron(Learner):
 
     @property
     def plain(self) -> bool:
-        """Whether updates are not multiplied by g."""
+        """Return whether updates are not multiplied by g."""
         return self.rivals == "top" and self.step != "margin" and self.margin != "even"
 
     @functools.cached_property
@@ -343,7 +343,7 @@ class _State:
 
     @property
     def scores(self) -> Callable[[Any, CandidateLists], Floats]:
-        """What returns the scores of lists by what was ``reached``."""
+        """Return the function that scores lists by what was ``reached``."""
         return linear_scores if self.ballots is None else self.ballots.score
 
     def state(self) -> State:

@@ -1,4 +1,4 @@
-"""What learners that work in rounds share: the learning curve, and which round becomes the model."""
+"""Base of learners that work in rounds: the learning curve, and which round becomes the model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KEEP_HELP = "round or epoch to keep: the last, the best on dev (best), the best 
 
 
 class Resumable(Protocol):
-    """What changes in the rounds of a learner."""
+    """State of a learner that changes in its rounds."""
 
     def state(self) -> checkpoints.State:
         """Return all that the next rounds depend on, which they do not change; see core.checkpoints."""
@@ -124,7 +124,7 @@ class Rounds:
 
     @property
     def settled(self) -> bool:
-        """Whether the last round made no update."""
+        """Return whether the last round made no update."""
         return bool(self.curve) and self.curve[-1].get("updates") == 0
 
     @property

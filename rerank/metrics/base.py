@@ -176,7 +176,7 @@ class Metric(Measure):
 
     @property
     def policies(self) -> dict[str, str]:
-        """How ties and lists without relevant items count, as far as its signature states it."""
+        """Return the policies for ties and lists without relevant items that the signature states."""
         stated = (word.partition(":") for word in self.stated if self.uses_ties)
         return {key: value for key, _, value in stated if key in ("ties", "no_relevant")}
 

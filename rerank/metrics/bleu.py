@@ -171,7 +171,7 @@ class _BleuMetric(SelectingMetric):
 
     @property
     def statistics(self) -> BleuStatistics:
-        """What the metric sums."""
+        """Return the statistics that the metric sums."""
         return BleuStatistics(tok=self.tok, lc=self.lc)
 
     def signature(self, preparation: Preparation, how: str, smooth: str) -> str:

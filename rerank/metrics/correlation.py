@@ -204,7 +204,7 @@ class Agreement(Stage):
     def centred(self, values: Floats) -> Floats:
         """Return values of the judged items minus their list's mean, over a power of two: float64 (n).
 
-        The lowest value of the list takes the place of NaN. Neither large offsets nor large or tiny units
+        The lowest value of the list replaces NaN. Neither large offsets nor large or tiny units
         lose digits: values are first divided by the power of two that brings the largest to about one, which
         is exact, then their lowest is subtracted, and the mean of what is left.
 

@@ -1,4 +1,4 @@
-"""What BLEU and TER are made of: precisions and lengths, edits and shifts; ``rerank eval --detail``.
+"""Parts of BLEU and TER: precisions and lengths, edits and shifts; ``rerank eval --detail``.
 
 WER and CER have such parts already (``rerank.metrics.operations``). Each part is a metric with values,
 intervals and tests of its own.

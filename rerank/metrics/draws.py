@@ -290,7 +290,7 @@ class Pass(SampleMetric):
     of_scores = False
 
     cutoff: int = setting(..., "samples drawn from each list", ge=1)
-    rel: float = setting(0.0, "the least label of a right sample; 0 = all above 0", ge=0)
+    rel: float = setting(0.0, "the smallest label of a right sample; 0 = all above 0", ge=0)
 
     def formula(self) -> list[str]:
         return [f"rel:{value_text(self.rel) if self.rel else '>0'}"]

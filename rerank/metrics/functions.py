@@ -89,7 +89,7 @@ def _parameter(kind: type[Metric], key: str) -> inspect.Parameter:
 
 
 def _docstring(kind: type[Metric], form: Callable[[Metric, _Options], float], settings: Sequence[str]) -> str:
-    """What the metric is, and its arguments."""
+    """Return the docstring: the metric, and its arguments."""
     meanings = {"k" if key == "cutoff" else key: text for key, _, _, text in describe(kind)}
     lines = [f"{kind.family}: {kind.summary}.", "", kind.meaning, "", "Parameters", "----------"]
     lines += [inspect.getdoc(_INPUTS[form]) or ""]
@@ -98,7 +98,7 @@ def _docstring(kind: type[Metric], form: Callable[[Metric, _Options], float], se
 
 
 def _form(kind: type[Metric]) -> Callable[[Metric, _Options], float] | None:
-    """How the family is called, None if plain sequences do not have what it needs."""
+    """Return the function that calls the family, None if plain sequences do not have what it needs."""
     if "inner" in kind.settings or not getattr(kind, "of_arrays", True):
         return None
     if kind.of_classes:

@@ -262,8 +262,8 @@ class RankBiasedPrecision(_Persistent):
     )
     examples = ("RBP(p=0.5)@3", "RBP(graded=1)")
     list_by_list = False  # max is that of all lists
-    rel: float = setting(1.0, "the least label that is relevant", gt=0)
-    graded: bool = setting(False, "gains label / max in place of 0 and 1")
+    rel: float = setting(1.0, "the smallest label that is relevant", gt=0)
+    graded: bool = setting(False, "gains label / max instead of 0 and 1")
     max: float | None = _max()
 
     def check_values(self) -> None:

@@ -1,4 +1,4 @@
-"""What metrics share: stages that place scores, judges that an evaluation can show, checks."""
+"""Base of metrics: stages that place scores, judges that an evaluation can show, checks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stage(ABC):
 
     @cached_property
     def first_best(self) -> Any:
-        """How the first stage ranked the lists; None if they have no order of their own."""
+        """Return the first stage's ranking of the lists; None if they have no order of their own."""
         first = first_stage(self.lists)
         return None if first is None else self.place(first)
 

@@ -1,4 +1,4 @@
-"""How systems are judged: one declaration for Python, the command line and everything in between.
+"""Options of judging: one declaration for Python, the command line and everything in between.
 
 A set of metrics stands for them wherever several may be named; results, signatures and tables have its
 metrics. Another set is an entry of ``SETS``.
@@ -18,7 +18,7 @@ SEED = 12345  # of every resampling by default
 
 
 class Judging(Settings):
-    """How systems are judged: keyword arguments in Python, options of eval, compare and report."""
+    """Options of judging systems: keyword arguments in Python, options of eval, compare and report."""
 
     help_group: ClassVar[str] = "Tests"
 
@@ -42,7 +42,7 @@ class Judging(Settings):
         "judged lists of which a run returned nothing: 0 if another run returned some (any, default), always "
         "0 (zero, trec_eval -c), or left out for all",
     )
-    missing: str | None = setting(None, "what takes the place of scores that a system lacks")
+    missing: str | None = setting(None, "what replaces scores that a system lacks")
     samples: int = setting(1000, "bootstrap samples of the lists", ge=1)
     level: float = setting(0.95, "level of the intervals", gt=0, lt=1, metavar="LEVEL")
     seed: int = setting(SEED, "random seed of the tests", ge=0)

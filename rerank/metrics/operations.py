@@ -81,7 +81,7 @@ class Operations(TextStatistics):
 
 
 class _OfText(SelectingMetric):
-    """What follows from the edits of an error rate."""
+    """Values that follow from the edits of an error rate."""
 
     needs = ("texts", "references")
     better = -1

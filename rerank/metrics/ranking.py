@@ -211,7 +211,7 @@ class RankingMetric(Metric):
 class _OfRelevant(RankingMetric):
     """A measure of items that are relevant or not."""
 
-    rel: float = setting(1.0, "the least label that is relevant", gt=0)
+    rel: float = setting(1.0, "the smallest label that is relevant", gt=0)
 
     def formula(self, relevance: Relevance) -> list[str]:
         return [f"rel:{value_text(self.rel)}"]

@@ -43,7 +43,7 @@ class Relevance(Stage):
 
     @staticmethod
     def _placed(labels: Floats) -> Mask:
-        """Which labels are those of items to place: bool of their shape."""
+        """Return the mask of labels of items to place: bool of their shape."""
         return labels > 0
 
     @cached_property

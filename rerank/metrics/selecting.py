@@ -96,7 +96,7 @@ def _tokenizer(name: str) -> Callable[[str], str]:
 
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
-# A climb goes on while a pass gains more than this share of the value: less is rounding.
+# A climb continues while a pass gains more than this share of the value: less is rounding.
 _GAIN = 1e-12
 _MOST = 2.0**53
 _BLOCK = 1 << 14  # items whose values are computed at a time
@@ -155,7 +155,7 @@ class SelectingMetric(Metric):
 
 
 def with_worst(values: Floats, lists: CandidateLists, better: int) -> tuple[Floats, Mask]:
-    """Return the worst value of the list in place of NaN (n_items), and the lists with a value (n_lists)."""
+    """Return the worst value of the list instead of NaN (n_items), and the lists with a value (n_lists)."""
     worst = (np.fmin if better > 0 else np.fmax).reduceat(values, lists.offsets[:-1])
     return np.where(np.isnan(values), np.repeat(worst, lists.lengths), values), ~np.isnan(worst)
 

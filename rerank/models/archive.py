@@ -250,7 +250,7 @@ def _packed(value: Any, put: Any) -> Any:
 
 
 def _unpacked(value: Any, members: Mapping[str, AnyArray]) -> Any:
-    """What ``_packed`` was given."""
+    """Return the argument of ``_packed``."""
     if isinstance(value, dict):
         return {key: _unpacked(inner, members) for key, inner in value.items()}
     if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What every model shares, and the model file.
+"""Base of every model, and the model file.
 
 A model file is an archive (see models.archive): ``meta.json`` (format version, kind, learner, settings,
 feature names, scaling, training data, dev score) and arrays. Reading it runs no code. The same model gives
@@ -121,7 +121,7 @@ class Model(Display, ABC):
 
     @property
     def imputation(self) -> Imputation | None:
-        """What takes the place of missing values, None without a policy for them."""
+        """Return the policy that fills missing values, None without one."""
         return self.chain.get(Imputation)
 
     @property
@@ -222,7 +222,7 @@ class Model(Display, ABC):
 
     @property
     def uses_test_labels(self) -> bool:
-        """Whether it uses the labels of the lists that it ranks: a control, marked ORACLE everywhere."""
+        """Return whether it uses the labels of the lists that it ranks: a control, marked ORACLE."""
         return False
 
     def adapt(
@@ -447,7 +447,7 @@ class _ScalingRecord(Record):
 
 
 class _MissingRecord(Record):
-    """What fills missing values, in meta.json."""
+    """Fill values of missing features, in meta.json."""
 
     name: str = fact(max_length=100)
     n_features: int = fact(ge=0, le=MAX_FEATURES)

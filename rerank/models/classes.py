@@ -24,7 +24,7 @@ _ONE_CLASS = ("multiclass", "ordinal")
 
 
 class Meta(Record):
-    """What a model file holds besides numbers."""
+    """Content of a model file besides numbers."""
 
     classes: tuple[str, ...]
     decode: Decode

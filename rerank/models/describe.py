@@ -36,7 +36,7 @@ MOST_ROWS = 50  # weights in a notebook
 
 @dataclass(frozen=True)
 class Scale:
-    """How a feature is scaled, and the weight of the raw feature."""
+    """Scaling of a feature, and the weight of the raw feature."""
 
     shift: float
     divisor: float
@@ -193,7 +193,7 @@ def _fill_lines(model: Any, weights: ShownWeights, top: int | None) -> list[str]
         for name, mean, k in rows[:top]
     ]
     lists = ", if no item of the list has one" if model.missing_policy == "list-mean" else ""
-    filled = "" if least else f"in place of a missing value{lists}; "
+    filled = "" if least else f"instead of a missing value{lists}; "
     lines = ["", f"{filled}items without one in training", *pairs(shown)]
     return [*lines, f"... and {len(rows) - len(shown)} more"] if len(shown) < len(rows) else lines
 
@@ -248,14 +248,14 @@ def model_tables(
 
 
 def _kind_fact(weights: ShownWeights, top: int | None) -> list[tuple[str, str]]:
-    """What the weights are of, if features are scaled."""
+    """Return the kind of the weights, if features are scaled."""
     return [("weights", weights.kind)] if weights.kind and weights.rows[:top] else []
 
 
 def _fill_table(rows: list[tuple[str, float, int]], top: int | None) -> Table:
     columns = (
         Column("feature", ("name",), left=True),
-        Column("in place of a missing value", ("mean",), lambda mean: f"{0.0 if mean != mean else mean:.6g}"),
+        Column("fill value", ("mean",), lambda mean: f"{0.0 if mean != mean else mean:.6g}"),
         Column("items without one in training", ("missing",)),
     )
     return Table(columns, tuple(map(Row, rows[:top])))

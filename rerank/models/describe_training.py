@@ -1,4 +1,4 @@
-"""How a model was trained, in the lines that ``rerank train`` prints and ``rerank show`` repeats."""
+"""Facts of a model's training, in the lines that ``rerank train`` prints and ``rerank show`` repeats."""
 
 from __future__ import annotations
 

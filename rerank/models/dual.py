@@ -34,7 +34,7 @@ def with_width(kernel: VectorKernel, items: Features) -> VectorKernel:
     norms = squared_norms(some)
     with np.errstate(over="ignore", invalid="ignore"):
         squared = norms[:, None] + norms - 2.0 * np.array(list(products(some, some)))
-    different = squared[squared > 1e-12 * norms.max()]  # those of equal items are 0 but for rounding
+    different = squared[squared > 1e-12 * norms.max()]  # those of equal items are 0 up to rounding
     return replace(kernel, gamma=0.5 / float(np.median(different)) if len(different) else 1.0)
 
 

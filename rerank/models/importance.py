@@ -1,4 +1,4 @@
-"""What a model owes to its features: standardised weights, and permutation importance within lists."""
+"""Importance of features: standardised weights, and permutation within lists."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _with_indicators(model: Model, groups: list[tuple[str, Index]]) -> list[tupl
 
 @dataclass(frozen=True, eq=False)
 class _Permuting:
-    """What every feature is permuted in: prepared lists, what judges them, and an order for each repeat."""
+    """Input of permutations: prepared lists, their judge, and an order for each repeat."""
 
     model: Model
     lists: CandidateLists

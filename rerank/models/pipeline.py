@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class FittedStep(Protocol):
-    """What a step has fitted to training lists: ``Imputation`` and ``Scaling`` are two."""
+    """Step fitted to training lists: ``Imputation`` and ``Scaling`` are two."""
 
     def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
         """Return changed lists, in new arrays unless ``overwrite`` gives the features of ``lists`` up.

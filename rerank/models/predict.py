@@ -91,7 +91,7 @@ def predict(
         TREC run, the lists in their own format, or a candidate per line. None = they are returned.
     group, qid : of features, as for ``CandidateLists.from_arrays``.
     tag : name of a TREC run; None = rerank, or rerank-ORACLE for such a model.
-    keep_margin : in place of the model's: a number, inf, or none.
+    keep_margin : instead of the model's: a number, inf, or none.
     transductive_report : file for what a transductive model did to each list (TSV).
     allow_oracle : accept a model that uses the labels of the lists that it ranks.
     cache : folder in which a transductive model stores the rankers of lists, and finds those of earlier ones.

@@ -50,7 +50,7 @@ class Size(Struct):
 
 
 class Streamed(Struct):
-    """What ``predict`` returns if it wrote block by block: ``Predicted`` without lists and scores."""
+    """Result of ``predict`` if it wrote block by block: ``Predicted`` without lists and scores."""
 
     model: Model
     lists: Size
@@ -165,7 +165,7 @@ def _warn(notes: Mapping[str, type[Warning]]) -> None:
 
 
 class _Printed:
-    """How many bytes were written, and their hash."""
+    """Number of bytes written, and their hash."""
 
     def __init__(self) -> None:
         self.size, self._hash = 0, hashlib.blake2b()
@@ -231,7 +231,7 @@ class _Predicting:
             return self.load()
 
     def _block(self, lists: CandidateLists) -> bytes:
-        """What is written for some lists."""
+        """Return the output for some lists."""
         if self.as_ in _WITH_IDS:
             lists = self._with_ids(lists)
         found = found_in(self.model.training.data.sketch or "", self.model.input_names, lists, poor=False)

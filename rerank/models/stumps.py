@@ -123,7 +123,7 @@ class StumpModel(Weighted):
         if raw is not None and np.any(raw > 1):
             raise DataError("a round that is neither raw nor not")
         if missing is not None and np.isinf(missing).any():
-            raise DataError("an infinite value in place of a missing one")
+            raise DataError("an infinite value instead of a missing one")
         self.feature = feature
         self.threshold = threshold
         self.step = step
@@ -235,7 +235,7 @@ class StumpModel(Weighted):
         return super()._raw(lists, strict)
 
     def _added(self, absent: Sparse, source: str) -> Floats:
-        """What missing values add; warn if training did not have any of a feature."""
+        """Return the scores of missing values; warn if training did not have any of a feature."""
         added = self.of_missing()
         unknown = np.isnan(added)
         if unknown.any():
@@ -314,5 +314,5 @@ class StumpModel(Weighted):
 
 
 def _passing(threshold: float) -> str:
-    """What a value must be to pass a threshold; every value passes the lowest one."""
+    """Return the condition for a value to pass a threshold; every value passes the lowest one."""
     return "present" if threshold == -np.finfo(np.float64).max else f">= {threshold:.6g}"

@@ -1,4 +1,4 @@
-"""What a model file records of its training: typed, so that learners, reports and files agree."""
+"""Record of the training in a model file: typed, so that learners, reports and files agree."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def statistics_of(weights: Floats) -> dict[str, float]:
     sd
         Standard deviation.
     entropy
-        In nats, of the shares of weights in 12 bins of equal width from the least to the largest weight: 0 if
+        In nats, of the shares of weights in 12 bins of equal width between the extreme weights: 0 if
         one bin holds all, log 12 = 2.48 if all hold the same.
     effective
         The effective sample size as a share of the number of weights: 1 if all are equal.
@@ -278,7 +278,7 @@ class BaseScaleRecord(Record):
 
 
 class TunedBaseRecord(Record):
-    """How the base score's weight was changed after training: by ``factor``, or by adding ``added``.
+    """Change of the base score's weight after training: by ``factor``, or by adding ``added``.
 
     Attributes
     ----------
@@ -343,7 +343,7 @@ class ChoiceRecord(Record):
 
 
 class MarginRecord(Record):
-    """What a keep margin does on the dev lists.
+    """Effect of a keep margin on the dev lists.
 
     Attributes
     ----------
@@ -373,7 +373,7 @@ class MarginRecord(Record):
 
 
 class AbstainRecord(Record):
-    """What abstaining does on the dev lists: lists whose rankings differ too much stay unadapted.
+    """Effect of abstaining on the dev lists: lists whose rankings differ too much stay unadapted.
 
     Attributes
     ----------
@@ -438,7 +438,7 @@ def _renamed(settings: Any, learner: str | None) -> Any:
 
 
 class Training(Record):
-    """Where a model came from: enough to train it again, or to see that it was not trained.
+    """Origin of a model: enough to train it again, or to see that it was not trained.
 
     Attributes
     ----------
@@ -486,7 +486,7 @@ class Training(Record):
 
     @property
     def unit(self) -> str:
-        """What an iteration of the learner is called: "epoch" or "round"."""
+        """Return the name of an iteration of the learner: "epoch" or "round"."""
         settings = self.settings.get("base") or self.settings
         return "epoch" if "epochs" in settings else "round"
 

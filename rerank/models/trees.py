@@ -58,7 +58,7 @@ class TreeModel(Model):
 
     @property
     def trees(self) -> list[Tree]:
-        """What the text says, tree by tree."""
+        """Return the trees of the text."""
         return self._trees.trees
 
     @property

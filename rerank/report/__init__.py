@@ -50,7 +50,7 @@ def choices_of(results: Results) -> list[Choice]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the cells of a row cost at the share that rows are compared at.
+    """Cost of the cells of a row at the share that rows are compared at.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Linear assignment: a column for each row of a matrix, no column twice, at the least total cost."""
+"""Linear assignment: a column for each row of a matrix, no column twice, at the smallest total cost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Assignment:
 
 
 def assign(costs: ArrayLike, maximize: bool = False) -> Ints:
-    """Return the column of each row at the least total cost, or at the largest total profit.
+    """Return the column of each row at the smallest total cost, or at the largest total profit.
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ def _decomposed(X: Floats, components: int | None, where: str) -> tuple[Floats, 
 
 
 def _by_products(X: Floats, components: int) -> tuple[Floats, Floats] | None:
-    """What ``_decomposed`` returns, by the inner products of items: four times as fast for few items.
+    """Return what ``_decomposed`` returns, by inner products of items: four times as fast for few items.
 
     None if an eigenvalue that is needed is so small that its axis would suffer from rounding.
     """

@@ -1,4 +1,4 @@
-"""Which lists or items are alike: Gram matrices of files, the nearest ones, a map."""
+"""Similarity of lists or items: Gram matrices of files, the nearest ones, a map."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def list_similarity(
 def _compared(
     several: Sequence[Data], kernel: Kernel | ItemKernel, scaling: str, reading: Reading | None, room: Room
 ) -> Similarity:
-    """What ``list_similarity`` returns."""
+    """Return the result for ``list_similarity``."""
     sets = [read_lists(one, reading) for one in several]
     sources = [one.source for one in sets]
     if len(set(sources)) < len(sources):  # sets that no file was read for

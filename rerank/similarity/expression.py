@@ -216,7 +216,7 @@ class Items(Prepared):
         out[:, start:] = rows
 
     def _from(self, first: int) -> tuple[int, Items]:
-        """Where the portion with item ``first`` begins, and all items from there on.
+        """Return where the portion with item ``first`` begins, and all items from there on.
 
         They are taken once for all blocks of a portion: taking trees costs about as much as a row.
         """

@@ -79,11 +79,11 @@ class Similarity(Display, ABC):
 
     @abstractmethod
     def _facts(self) -> list[tuple[str, str]]:
-        """What was compared, in words."""
+        """Return what was compared, in words."""
 
     @abstractmethod
     def _json(self) -> dict[str, Any]:
-        """What was compared, with full precision."""
+        """Return the results with full precision, for JSON."""
 
     def alike(self) -> list[tuple[str, str, float]]:
         """Return the most similar pairs, five at most."""

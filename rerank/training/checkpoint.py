@@ -62,7 +62,7 @@ def checkpointed(
         if differing or len(known) != len(prints):
             found = " and ".join(differing[:2]) or "it"
             raise ConfigError(f"{path}: is of another training ({found} differ); delete it to start anew")
-        warnings.warn(f"{path}: training goes on where it was interrupted", DataNote, stacklevel=3)
+        warnings.warn(f"{path}: training continues where it was interrupted", DataNote, stacklevel=3)
     store = CheckpointStore(path, states, lambda found: write_checkpoint(path, prints, found))
     try:
         with keeping(store):

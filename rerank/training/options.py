@@ -49,7 +49,7 @@ class Select(Settings):
 
     metric: str | None = setting(
         None,
-        "metric to optimise, to watch after each round or epoch and to choose one by",
+        "metric to optimise, to watch after each round or epoch, and to choose the best one",
         metavar="METRIC",
         flags=("--metric", "-m"),
         group="",

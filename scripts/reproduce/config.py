@@ -26,6 +26,7 @@ class Step(Settings):
     """Commands that are run one after the other, and what they need."""
 
     run: list[str] = setting([], "lines 'rerank VERB ...' and 'python SCRIPT.py ...', after NAME=VALUE")
+    cheap: bool = setting(False, "takes at most five CPU minutes, so that --cheap runs it")
     needs: list[str] = setting([], "files and folders without which the step is not run; ${NAME} is expanded")
 
 

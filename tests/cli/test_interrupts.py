@@ -55,7 +55,7 @@ def test_training_without_and_with_a_checkpoint(rerank, folder, monkeypatch):
         found = rerank(*again, code=130)
     assert found.err == "rerank: interrupted after epoch 5 of 8; kept in c; the same command continues\n"
     found = rerank(*again)
-    assert "note: c: training goes on where it was interrupted" in found.err
+    assert "note: c: training continues where it was interrupted" in found.err
     assert [(folder / name).read_bytes() for name in ("m", "curve")] == expected
     assert not (folder / "c").exists()
     assert (

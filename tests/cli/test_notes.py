@@ -67,7 +67,7 @@ def test_labels_that_no_metric_can_use(rerank, folder):
         rerank("eval", "fractions.letor", "good", "-m", "AP", "-m", "nDCG", "-m", "AP(rel=0.1)")
     ) == [
         "fractions.letor: nothing is relevant for AP: the largest label is 0.1; "
-        "AP(rel=...) sets the least relevant one"
+        "AP(rel=...) sets the smallest relevant one"
     ]
     (folder / "zeros.letor").write_text("".join(lines(QUERIES, label="0")))
     assert notes(rerank("eval", "zeros.letor", "good", "-m", "RR", "-m", "pass@1", "-m", "label@1")) == [

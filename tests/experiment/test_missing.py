@@ -161,7 +161,7 @@ def test_the_command_line_keeps_the_policy_in_the_model(tmp_path):
     assert run("predict", model, data, "--missing", "indicator").exit_code == 0
     text = run("show", model).stdout
     assert re.search(r"missing +indicator; in training 2 features had missing values", text)
-    assert "in place of a missing value; items without one in training" in text
+    assert "instead of a missing value; items without one in training" in text
     found = json.loads(run("show", model, "--as", "json").stdout)["missing"]
     assert found["policy"] == "indicator"
     assert [one["name"] for one in found["features"]] == ["a", "b"]

@@ -155,7 +155,8 @@ def test_a_metric_that_was_tuned_and_is_reported_alone_is_noted(out):
 
 def test_what_cannot_show_anything_is_noted(out):
     assert results_of(out, ["P(rel=3)@1"]).notes == (
-        "nothing is relevant for P(rel=3)@1: the largest label is 2; P(rel=...) sets the least relevant one",
+        "nothing is relevant for P(rel=3)@1: the largest label is 2; "
+        "P(rel=...) sets the smallest relevant one",
     )
     one, other = cells_of(out, row="perceptron", fold="a", share=100), cells_of(out, row="random", fold="a")
     known = read_run(out).record(one[0])

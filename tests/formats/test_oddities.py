@@ -58,12 +58,12 @@ def test_positive_log_probabilities_are_odd_for_validate_alone(tmp_path: Path) -
     path.write_text("12.5\t(S a)\n-1\t(S a)\n\n")
     odd = "1 of 2 values of 'logprob' are positive; if smaller is better, negate the column"
     assert notes_of(path)[1] == []
-    assert odd in validate(str(path)).oddities
+    assert odd in validate(str(path)).warnings
     path = tmp_path / "set.jsonl"
     line = {"list": 1, "cumulative_logprob": 1e-9, "neg_logprob": 3, "NLogP": 3, "text": "a"}
     path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "cumulative_logprob": 0.5}) + "\n")
     assert notes_of(path)[1] == []
-    assert odd.replace("logprob", "cumulative_logprob") in validate(str(path)).oddities
+    assert odd.replace("logprob", "cumulative_logprob") in validate(str(path)).warnings
 
 
 def nbest(tmp_path: Path, n: int = 8) -> tuple[Path, list[str]]:

@@ -421,8 +421,8 @@ def test_comments_are_item_ids(tmp_path: Path, comment: bytes, item_id: str) -> 
 
 LARGE = "2147483647"
 BAD_LINES = [
-    (b"qid:1 1:2", "'qid:1' in place of the label", "a label (a number) first"),
-    (b"1:2 2:3", "'1:2' in place of the label", "a label (a number) first"),
+    (b"qid:1 1:2", "'qid:1' instead of the label", "a label (a number) first"),
+    (b"1:2 2:3", "'1:2' instead of the label", "a label (a number) first"),
     (b"x qid:1 1:2", "label 'x'", "a number"),
     (b"nan qid:1 1:2", "label 'nan'", "a finite number"),
     (b"-inf qid:1 1:2", "label '-inf'", "a finite number"),

@@ -181,7 +181,7 @@ def test_steps_of_one_stump_are_summed_and_shown():
         ({"raw": np.array([1, 0], np.uint8)}, "2 marks of raw rounds and 1 steps"),
         ({"raw": np.array([2], np.uint8)}, "a round that is neither raw nor not"),
         ({"missing": np.zeros(3)}, "3 marks of missing values and 1 steps"),
-        ({"missing": np.array([np.inf])}, "an infinite value in place of a missing one"),
+        ({"missing": np.array([np.inf])}, "an infinite value instead of a missing one"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change, message):

@@ -14,7 +14,7 @@ def test_features_that_never_differ_within_a_list(block, dtype, monkeypatch):
     monkeypatch.setattr(contents, "_BLOCK", block)
     values = np.array([[1, 2, 0, 4, np.nan], [1, 2, 1, 4, 5], [3, 2, 0, np.nan, 6], [3, 9, 0, 4, 6]], dtype)
     lists = CandidateLists(np.array([0, 2, 4]), Dense(values))
-    assert "3 features that never differ within a list" in contents.describe(lists).oddities
+    assert "3 features that never differ within a list" in contents.describe(lists).warnings
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_features_that_never_differ_within_a_list(block, dtype, monkeypatch):
 def test_judgements_of_relevant_items_only(labels, alone):
     lists = CandidateLists(np.array([0, 2, 4]), Dense(np.ones((4, 1))), labels=np.array(labels, dtype=float))
     text = "only relevant items are judged: train with --unjudged negative"
-    assert (text in contents.describe(lists).oddities) == alone
+    assert (text in contents.describe(lists).warnings) == alone
 
 
 @pytest.mark.parametrize(

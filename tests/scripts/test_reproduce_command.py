@@ -57,6 +57,18 @@ def test_numbers_are_regenerated(reproduce, place):
     assert reproduce("numbers.yaml", "--status") == (0, found)
 
 
+def test_cheap_steps_alone(reproduce, place):
+    text = CONFIG.replace("{run: [rerank --version]}", "{run: [rerank --version], cheap: true}")
+    (place / "numbers.yaml").write_text(text)
+    assert "not run yet" in reproduce("numbers.yaml", "--cheap", "--status")[1].out
+    code, found = reproduce("numbers.yaml", "--cheap")
+    assert (code, "pairs" in found.out) == (0, False)
+    assert reproduce("numbers.yaml", "--cheap", "--task", 1)[0] == 2
+    (place / "text.md").write_text("version 0.3, 7 pairs\n")
+    (place / "numbers.yaml").write_text(text.replace('"0.1"', '"0.3"'))
+    assert reproduce("numbers.yaml", "--cheap")[0] == 1
+
+
 def test_a_number_that_differs(reproduce, place):
     (place / "text.md").write_text("version 99.1, 7 pairs\n")
     (place / "numbers.yaml").write_text(CONFIG.replace('"0.1"', '"99.1"'))

@@ -47,7 +47,7 @@ def places_of(offsets: Index, which: Index) -> tuple[Index, Index]:
 
 
 def renumbered(rows: Index | None, items: Index) -> Index | None:
-    """Return the rows of some items, counted anew from 0; None if there are no rows."""
+    """Return the rows of some items, counted again from 0; None if there are no rows."""
     if rows is None:
         return None
     out = np.empty(len(items), dtype=np.int64)

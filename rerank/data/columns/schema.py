@@ -30,7 +30,7 @@ ARRAYS: dict[str, tuple[tuple[np.dtype[Any], ...], int]] = {
 
 
 class Column(Struct, frozen=True):
-    """What one column holds.
+    """Declaration of one column.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Column(Struct, frozen=True):
 
     @property
     def by_name(self) -> bool:
-        """Whether the field holds a mapping."""
+        """Return whether the field holds a mapping."""
         return self.several and self.kind in ("statistics", "trees")
 
     def check(self, name: str, values: Any, length: int) -> None:

@@ -1,4 +1,4 @@
-"""Which conjunctions boosting should have: candidates, their gains, and the best of them."""
+"""Choice of conjunctions for boosting: candidates, their gains, and the best of them."""
 
 from __future__ import annotations
 

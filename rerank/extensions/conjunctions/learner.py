@@ -33,7 +33,7 @@ class BoostingConjunctions(Boosting):
     ``frequent`` most frequent ones. The gain of a pair is that of boosting, G = |sqrt(W+) - sqrt(W-)|, found
     from the weights that the pairs of items have now. The ``add`` pairs of largest gain become features, if
     their gain is above those of both parts and they tell the items of a pair apart in ``min_lists`` lists.
-    Then boosting goes on with all features. With ``conjunctions=0`` it is ``boosting``.
+    Then boosting continues with all features. With ``conjunctions=0`` it is ``boosting``.
 
     Real-valued features are paired by their thresholds, as boosting has them (``bins``): a conjunction holds
     of an item whose values are all at or above a threshold above 0, or below a threshold of 0 or less.

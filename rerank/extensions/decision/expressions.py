@@ -1,4 +1,4 @@
-"""How utilities are written, and the utility that a text names.
+"""Syntax of utilities, and the utility that a text names.
 
 A utility is written as
 

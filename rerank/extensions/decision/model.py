@@ -29,7 +29,7 @@ _LONGEST = 1 << 16  # bytes of a decision in a model file
 
 
 class TemperatureRecord(Record):
-    """How a temperature was chosen: on what, by which metric, and the metric's values."""
+    """Choice of a temperature: on what, by which metric, and the metric's values."""
 
     on: str = fact(max_length=100)
     metric: str = fact(max_length=200)
@@ -39,7 +39,7 @@ class TemperatureRecord(Record):
 
 
 class Decision(Record):
-    """How scores become a choice; a temperature of None leaves the scores as they are."""
+    """Decision by scores; a temperature of None leaves the scores as they are."""
 
     utility: str = fact(max_length=1000)
     temperature: float | None = fact(None, ge=0)
@@ -244,7 +244,7 @@ def decide(
         given: the scores are weights of 0 or more, such as probabilities, which are divided by their sum.
     references : CandidateLists, optional
         Lists with the ids of those that will be scored: their items, weighted by the model's scores of them,
-        are the pseudo-references in place of the candidates.
+        are the pseudo-references instead of the candidates.
     prune : float, optional
         Leave out candidates of long lists that lose against the best one in more than this share of bootstrap
         samples of drawn pseudo-references, such as 0.99 (see ``rerank.extensions.decision.pruning``); None =

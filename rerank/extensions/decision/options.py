@@ -13,7 +13,7 @@ _OPTIONS = "Choice and tuning"
 
 
 class Deciding(Settings):
-    """How the scores of a model become a choice."""
+    """Options of decisions by the scores of a model."""
 
     decide: Literal["mbr"] | None = setting(
         None,
@@ -50,7 +50,7 @@ class Deciding(Settings):
     )
     references_from: str | None = setting(
         None,
-        "lists with the same ids whose items are the pseudo-references, in place of the candidates",
+        "lists with the same ids whose items are the pseudo-references, instead of the candidates",
         metavar="FILE",
         path=True,
         group=_OPTIONS,
@@ -94,7 +94,7 @@ def deciding(
     typed : mapping of str to Any
         What was typed of ``Deciding``.
     out, keep_margin, reading
-        Of the command line: the file of the predictions, which must be no input, the keep margin in place of
+        Of the command line: the file of the predictions, which must be no input, the keep margin instead of
         the model's, and how files are read.
     """
     given = Deciding.checked(typed, "predict")

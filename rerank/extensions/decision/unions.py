@@ -235,7 +235,7 @@ def _by_place(
     more: CandidateLists,
     compared: Mapping[str, Column],
 ) -> str:
-    """How items were matched without ids, and what shows that they are the same; may warn."""
+    """Return how items were matched without ids, and the evidence that they are the same; may warn."""
     keys = [lists.list_index, *(_codes(column, lists.offsets) for column in compared.values())]
     _, places, sizes = np.unique(np.column_stack(keys), axis=0, return_inverse=True, return_counts=True)
     alike = int(np.count_nonzero(sizes[places.reshape(-1)] > 1))
@@ -262,7 +262,7 @@ def _codes(column: Column, offsets: Index) -> Index:
 
 
 def _equal(own: Sparse, theirs: Sparse) -> bool:
-    """Whether two matrices of the same columns have the same values, but for rounding."""
+    """Return whether two matrices of the same columns have the same values, up to rounding."""
     if not (np.array_equal(own.indptr, theirs.indptr) and np.array_equal(own.indices, theirs.indices)):
         return False
     a, b = (np.ones(len(one.indices)) if one.data is None else one.data for one in (own, theirs))

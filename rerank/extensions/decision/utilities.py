@@ -92,7 +92,7 @@ class Pairing:
 
     @property
     def same(self) -> bool:
-        """Whether the pseudo-references are the candidates."""
+        """Return whether the pseudo-references are the candidates."""
         return self.lists is self.others
 
     def rows(self, i: int) -> Index:

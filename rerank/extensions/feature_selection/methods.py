@@ -1,4 +1,4 @@
-"""Which features are kept: by a filter, by boosting, by backward elimination, or by an l1 penalty.
+"""Feature selection by a filter, by boosting, by backward elimination, or by an l1 penalty.
 
 Each method orders features by training lists alone. Ties go to the feature that comes first.
 

@@ -9,7 +9,7 @@ from rerank.core.settings import Settings, setting
 
 
 class Selecting(Settings):
-    """How features are selected."""
+    """Options of feature selection."""
 
     method: Literal["boosting", "filter", "backward", "l1"] = setting(
         "boosting",

@@ -42,7 +42,7 @@ TUNED_ON = "AP"
 
 @dataclass(frozen=True, eq=False)
 class FusedRuns:
-    """What ``fuse_files`` found.
+    """Result of ``fuse_files``.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def fuse(
         is fused by a model of the other folds' queries, an unjudged one by a model of all judged queries.
     method : a name of ``rerank help fusion``, such as rrf, combsum, wsum or posfuse, or of another learner,
         such as ranksvm or listnet, which then learns from the scores scaled within each query.
-    train : labels that a method learns from in place of ``qrels``, once and for all queries. Queries that are
+    train : labels that a method learns from instead of ``qrels``, once and for all queries. Queries that are
         judged here have been seen by the model: their scores cannot be used for an evaluation.
     metric : the metric that weights are tuned on.
     folds, seed : of the cross-validation.

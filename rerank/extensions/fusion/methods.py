@@ -30,7 +30,7 @@ def segfuse_cuts(as_ends: bool) -> Index:
 
 
 def _summary(runs: Runs, weights: Floats, function: Callable[..., Floats]) -> Floats:
-    """A summary of the scores that an item has; without any it gets the least summary of its list."""
+    """A summary of the scores that an item has; without any it gets the smallest summary of its list."""
     unknown = runs.counts == 0
     values = runs.values * weights
     values[unknown] = 0.0

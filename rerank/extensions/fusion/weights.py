@@ -28,7 +28,7 @@ class TunedWeights(FusionOfRuns):
     """Base of fusions whose weights are those of the best metric on the training lists.
 
     The search starts from equal weights. ``coordinate`` tries all steps of one weight after the other and
-    goes on while the metric improves; ``grid`` tries all weights that sum to 1. The first of equal values
+    continues while the metric improves; ``grid`` tries all weights that sum to 1. The first of equal values
     wins. The weights of the model sum to 1.
     """
 

@@ -65,7 +65,7 @@ def fault_error(path: str, text: Bytes, fault: str, offset: int, detail: int) ->
 
 
 def _assigned(token: str, name: str) -> tuple[str, str]:
-    """Why ``token`` is not "NAME=" and a whole number."""
+    """Return found and expected for a ``token`` that is not "NAME=" and a whole number."""
     expected = _MEANING[name]
     if not token.startswith(f"{name}="):
         return (quoted(token) if token else f"no {name}="), expected
@@ -75,7 +75,7 @@ def _assigned(token: str, name: str) -> tuple[str, str]:
 
 
 def _feature(token: str) -> tuple[str, str]:
-    """Why ``token`` is not "id" or "id=value"."""
+    """Return found and expected for a ``token`` that is not "id" or "id=value"."""
     name, sign, value = token.partition("=")
     if name in _MEANING and sign:
         return f"{quoted(token)} among the features of a parse", "id, id=value or the comma that ends it"

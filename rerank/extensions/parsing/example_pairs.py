@@ -83,7 +83,7 @@ def preference_pairs(
 
 
 def _where(item: int) -> str:
-    """How messages name an example."""
+    """Return the name of an example in messages."""
     return f"pair {item // 2 + 1}, {SIDES[item % 2]}"
 
 

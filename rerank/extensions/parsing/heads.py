@@ -1,4 +1,4 @@
-"""Which child of a constituent is its head: a table of rules, the default one or one from a file.
+"""Head children of constituents, by a table of rules: the default one or one from a file.
 
 The default is Collins' table for the Penn Treebank (Head-Driven Statistical Models for Natural Language
 Parsing, 1999, appendix A), in ``collins.heads`` in this folder, which also describes the notation.
@@ -27,13 +27,13 @@ NO_RANK = (1 << 31) - 1  # of labels that a sweep does not look for
 
 @dataclass(frozen=True)
 class Sweep:
-    """One look at the children, from ``side``; ``ranks`` are the labels looked for, the least rank wins."""
+    """One look at the children, from ``side``, for labels with ``ranks``; the smallest rank wins."""
 
     side: str
     ranks: dict[str, int]
 
     def find(self, children: Sequence[str]) -> int | None:
-        """The child with the least rank, on ties the first from ``side``; None if no label is found."""
+        """The child with the smallest rank, on ties the first from ``side``; None if no label is found."""
         found = [i for i, child in enumerate(children) if child in self.ranks]
         if not found:
             return None

@@ -64,7 +64,7 @@ def _scanned(path: str) -> Lines:
 
 
 def _unrecognised(source: str, number: int, start: bytes) -> FormatError:
-    """What is wrong with an unrecognised line, by its first bytes."""
+    """Return the error for an unrecognised line, by its first bytes."""
     line = start.split(b"\n")[0].decode("utf-8", "backslashreplace").strip()
     first = line.partition(" ")[0].partition("\t")[0]
     if not_a_number(first.encode(), "")[1] == "a finite number":
@@ -73,7 +73,7 @@ def _unrecognised(source: str, number: int, start: bytes) -> FormatError:
 
 
 def _check_blocks(lines: Lines) -> bool:
-    """Whether blocks begin with a gold tree: all of them or none. No other line may be one."""
+    """Return whether blocks begin with a gold tree: all or none. No other line may be one."""
     of_block = lines.is_gold[lines.starts]
     has_gold = bool(of_block[0])
     inner = lines.is_gold.copy()

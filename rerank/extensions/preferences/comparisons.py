@@ -79,7 +79,7 @@ class Comparisons:
 
     @property
     def soft(self) -> bool:
-        """Whether some preference is a probability."""
+        """Return whether some preference is a probability."""
         return bool(((self.outcomes[:, 0] > 0) & (self.outcomes[:, 2] > 0)).any())
 
     def kept(self, which: Mask) -> Comparisons:

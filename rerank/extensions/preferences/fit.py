@@ -1,4 +1,4 @@
-"""How well strengths describe the comparisons of each pair: chi-square, residuals, cyclic triads."""
+"""Goodness of fit of strengths to the comparisons of each pair: chi-square, residuals, cyclic triads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rerank.extensions.preferences.models import Likelihood, Pairs
 
 
 class Fit(NamedTuple):
-    """How well the model describes the comparisons of each pair.
+    """Goodness of fit of the model to the comparisons of each pair.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which comparisons to ask for: those that make differences of strengths more certain."""
+"""Comparisons to ask for next: those that make differences of strengths more certain."""
 
 from __future__ import annotations
 

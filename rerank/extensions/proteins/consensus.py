@@ -87,7 +87,7 @@ class ModelPairs:
 
 
 def _blocks(models: Traces, n_pairs: int) -> list[tuple[int, int]]:
-    """Where blocks of pairs begin and end."""
+    """Return the bounds of blocks of pairs."""
     size = max(1, _RESIDUES // len(np.unique(models.keys)))
     return [(first, min(first + size, n_pairs)) for first in range(0, n_pairs, size)]
 

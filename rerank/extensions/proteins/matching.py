@@ -372,7 +372,7 @@ def _by_sequence(models: Traces, natives: Traces, lists: Index) -> Index:
 
 
 def _pairs_of_chains(ours: list[Chain], theirs: list[Chain], aligner: _Aligner) -> list[tuple[Chain, Chain]]:
-    """Which chain of a model belongs to which chain of the native."""
+    """Return the pairs of chains of model and native that belong together."""
     if len(ours) == len(theirs) == 1:
         return [(ours[0], theirs[0])]
     named = {chain.code: chain for chain in theirs}

@@ -238,7 +238,7 @@ class GdtHighAccuracy(_Gdt):
 
     summary = "GDT of high accuracy: native residues within 0.5, 1, 2 and 4 Å of the model's, 0 to 100"
     meaning = (
-        "GDT-TS with cutoffs of 0.5, 1, 2 and 4 Å in place of 1, 2, 4 and 8 Å. A model without a structure "
+        "GDT-TS with cutoffs of 0.5, 1, 2 and 4 Å instead of 1, 2, 4 and 8 Å. A model without a structure "
         "counts 0. 0 to 100."
     )
     source = "Zemla 2003; Read & Chavali 2007"
@@ -341,13 +341,13 @@ def _counted(preparation: Preparation) -> Floats:
 
 
 def _judged(lists: CandidateLists, counts: Floats) -> Mask:
-    """Whether each list has a native and a model that shares a residue with it: bool (n_lists)."""
+    """Return whether each list has a native and a model that shares a residue with it: bool (n_lists)."""
     shared = np.maximum.reduceat(counts[:, MATCHED], lists.offsets[:-1])
     return (counts[lists.offsets[:-1], LENGTH] > 0) & (shared > 0)
 
 
 def _searches(preparation: Preparation) -> bool:
-    """Whether a metric that is prepared needs the search, or it is not known which are."""
+    """Return whether a metric that is prepared needs the search; true if it is not known which are."""
     if preparation.metrics is None:
         return True
     metrics = [getattr(metric, "inner", metric) for metric in preparation.metrics]

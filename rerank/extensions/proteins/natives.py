@@ -247,7 +247,7 @@ def _report_sequences(
 
 
 def _hint(models: Traces, natives: Traces, k: int, i: int) -> str:
-    """What matching by sequence would find for a model."""
+    """Return a hint at what matching by sequence would find for a model."""
     model, native = models.take(np.array([k])), natives.take(np.array([i]))
     if is_uniform(model.residues) or is_uniform(native.residues):
         return ""

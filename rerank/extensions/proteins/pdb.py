@@ -118,7 +118,7 @@ def _taken(atoms: Atoms, rows: Index) -> Atoms:
 
 
 def _same(order: Index, *columns: NDArray[np.generic]) -> Mask:
-    """Whether each row, in an order, equals the one before it in all columns."""
+    """Return whether each row, in an order, equals the one before it in all columns."""
     same = np.ones(len(order), dtype=bool)
     same[:1] = False
     for column in columns:
@@ -132,7 +132,7 @@ PDB = "a structure in PDB format"
 _PADDING = bytes(64)
 _SHORTEST = 55  # bytes of a line with an atom
 _MODELS = 64
-_UNNAMED, _WITHOUT = -1, -2  # in place of a serial: none is there; no MODEL record
+_UNNAMED, _WITHOUT = -1, -2  # instead of a serial: none is there; no MODEL record
 _COLUMNS = {31: ("x", "31-38"), 39: ("y", "39-46"), 47: ("z", "47-54")}
 _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+)")
 
@@ -214,7 +214,7 @@ def _no_alpha_carbon(path: str, n_atoms: int) -> FormatError:
 
 
 def fault_words(fault: str, text: Bytes, place: int, column: int) -> tuple[str, str]:
-    """What was found and what was expected at a fault of the kernel."""
+    """Return what was found and what was expected at a fault of the kernel."""
     line = bytes(text[place : place + 200]).split(b"\n", maxsplit=1)[0].rstrip(b"\r ")
     if fault in ("short", "coordinate"):
         return _without_coordinates(line, column)
@@ -256,7 +256,7 @@ def fault_words(fault: str, text: Bytes, place: int, column: int) -> tuple[str, 
 
 
 def _fills(line: bytes, column: int) -> bool:
-    """Whether what stands in the eight columns is one word that is no decimal number, such as ********."""
+    """Return whether the eight columns hold one word that is no decimal number, such as ********."""
     field, after = line[column - 1 : column + 7], line[column + 7 : column + 8]
     one = len(field.split()) == 1 and not _DECIMAL.fullmatch(field.strip())
     return column in _COLUMNS and one and not field[-1:].isspace() and not after.strip()

@@ -1,4 +1,4 @@
-"""Where structures are: a file, a folder of models, an archive, or a folder of such folders or archives.
+"""Sources of structures: a file, a folder of models, an archive, or a folder of such folders or archives.
 
 Each folder is a list, each model an item. Lists and items come in the natural order of their names, in which
 runs of digits count as numbers: model2 before model10. The files of a tar archive are read one after the
@@ -347,7 +347,7 @@ def _entries(folder: str) -> list[str]:
 
 
 def _is_foreign(name: str) -> bool:
-    """Whether the name of a file or a folder shows that it is none of structures."""
+    """Return whether the name of a file or a folder shows that it holds no structures."""
     base = os.path.basename(name.rstrip("/"))
     stem = base.lower().split(".")[0]
     return base.startswith(".") or stem in _FOREIGN_NAMES or base.lower().endswith(_FOREIGN_SUFFIXES)

@@ -189,7 +189,7 @@ def asked(question: Tokens) -> Asked:
 
 
 def _of_noun(words: Sequence[str], tags: Sequence[str], first: int, wh: int, defines: bool) -> Asked:
-    """What is asked for by the phrase from ``first``; ``defines``: "What is X" may ask for a definition."""
+    """Return what the phrase from ``first`` asks for; ``defines``: "What is X" may ask for a definition."""
     head = _head(words, tags, first)
     if head is not None and words[head] in _USE["sorts"]:
         inner = _head(words, tags, head + 2) if words[head + 1 : head + 2] == ["of"] else None

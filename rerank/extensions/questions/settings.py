@@ -96,7 +96,7 @@ class QASettings(Settings):
 
     @property
     def needs_tags(self) -> bool:
-        """Whether trees have tags."""
+        """Return whether trees have tags."""
         return self.trees in ("chunks", "both")
 
     @property
@@ -107,7 +107,7 @@ class QASettings(Settings):
 
     @property
     def links(self) -> bool:
-        """Whether trees have marks."""
+        """Return whether trees have marks."""
         return self.trees != "none" and self.rel is not False
 
     @property

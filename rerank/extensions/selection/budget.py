@@ -1,4 +1,4 @@
-"""Which lists to send to a costly second stage, if it cannot be afforded for all."""
+"""Choice of lists for a costly second stage that cannot be afforded for all."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _RIDGES = (1.0, 10.0, 100.0, 1000.0, np.inf)  # of weights of standardised value
 
 @dataclass(frozen=True)
 class ExpectedGain:
-    """What a second stage is expected to gain on a list, from the first stage alone: ridge regression.
+    """Expected gain of a second stage on a list, from the first stage alone: ridge regression.
 
-    The ridge is the one with the least squared error of lists that are left out one by one. If none is better
+    The ridge minimises the squared error of lists that are left out one by one. If none is better
     than the mean gain alone, all lists are expected to gain that, and are sent at random.
 
     Attributes
@@ -83,7 +83,7 @@ def first_stage_values(lists: CandidateLists, baseline: Floats) -> Floats:
 
 
 class Spent(NamedTuple):
-    """What a budget brings.
+    """Result of a budget.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Spent(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget(Display):
-    """Which lists a second stage is worth its cost for.
+    """Lists for which a second stage is worth its cost.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def budget(
     reading: Reading | None = None,
     **settings: Any,
 ) -> Budget:
-    """Tell which lists to send to a costly second stage: those with the largest expected gain per cost.
+    """Choose the lists for a costly second stage: those with the largest expected gain per cost.
 
     The gain is expected from what the first stage says alone, by regression on judged lists on which the
     second stage was run. It is judged on the other folds, and may be applied to new lists.
@@ -364,7 +364,7 @@ def _curves(sample: Sample, costs: Floats, expected: Floats) -> dict[str, tuple[
 def _spent(
     sample: Sample, costs: Floats, expected: Floats, budgets: Sequence[float], samples: int, seed: int
 ) -> list[Spent]:
-    """What each budget brings; lists at its edge, all those of one gain per cost, are sent in part."""
+    """Return the result of each budget; lists at its edge, all of one gain per cost, are sent in part."""
     known = np.flatnonzero(sample.judged)
     curves, gains, own = _curves(sample, costs, expected), sample.gains(known), costs[known]
     per_cost = expected[known] / own

@@ -95,7 +95,7 @@ def _shares(lists: CandidateLists, scores: Floats, temperature: float) -> Floats
 
 
 class Outcome(Record):
-    """How the probability of one outcome is computed.
+    """Calibration of the probability of one outcome.
 
     Attributes
     ----------
@@ -322,7 +322,7 @@ def calibrate(
 def _outcomes(
     lists: CandidateLists, scores: Floats, metric: str | None, settings: Mapping[str, Any]
 ) -> dict[str, tuple[Mask, Mask]]:
-    """For each outcome, the lists on which it is known and those on which it happens, bool (n_lists)."""
+    """Return for each outcome the masks (n_lists) of lists on which it is known and on which it happens."""
     found: dict[str, tuple[Mask, Mask]] = {}
     right = right_items(lists)
     if right is not None:

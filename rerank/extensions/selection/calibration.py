@@ -31,7 +31,7 @@ class Platt(Record):
 
     @classmethod
     def fit(cls, confidence: Floats, right: Mask) -> Self:
-        """Fit confidences (n) to outcomes, bool (n), with Platt's targets in place of 0 and 1."""
+        """Fit confidences (n) to outcomes, bool (n), with Platt's targets instead of 0 and 1."""
         from scipy.optimize import minimize  # slow to load
 
         positive = int(right.sum())
@@ -61,7 +61,7 @@ class Platt(Record):
 
 
 class Isotonic(Record):
-    """The rising step function with the least squared error.
+    """The rising step function with the smallest squared error.
 
     A confidence between two ``levels`` has the mean of the two probabilities ``p``.
 
@@ -103,7 +103,7 @@ CALIBRATIONS: dict[str, type[Platt | Isotonic]] = {"platt": Platt, "isotonic": I
 
 
 class Reliability(NamedTuple):
-    """How far probabilities are from what happens.
+    """Calibration error of probabilities.
 
     Attributes
     ----------

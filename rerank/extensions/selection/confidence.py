@@ -1,4 +1,4 @@
-"""How sure a system is of its choice for a list: rules by which lists are ordered."""
+"""Confidence of a system in its choice for a list: rules by which lists are ordered."""
 
 from __future__ import annotations
 

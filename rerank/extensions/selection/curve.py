@@ -41,7 +41,7 @@ class Curve:
 
     @cached_property
     def ends(self) -> Index:
-        """How many lists are as sure as each distinct confidence or surer, from 0: int64."""
+        """Return, from 0, the numbers of lists as sure as each distinct confidence or surer: int64."""
         falling = self.confidence[self._order]
         last = np.append(falling[1:] != falling[:-1], np.ones(min(len(falling), 1), dtype=bool))
         return np.append(0, np.flatnonzero(last) + 1)
@@ -64,7 +64,7 @@ class Curve:
         return float((self.values[1:] + self.values[:-1]).mean() / 2)
 
     def threshold(self, end: int) -> float:
-        """Return the least confidence at which the system is used, for ``ends[end]`` lists to use it."""
+        """Return the smallest confidence at which the system is used, for ``ends[end]`` lists to use it."""
         falling, n = self.confidence[self._order], int(self.ends[end])
         if n in (0, len(falling)):
             return -np.inf if n else np.inf

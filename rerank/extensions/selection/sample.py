@@ -53,7 +53,7 @@ class Sample:
         lists, baseline = judged.parts[0].lists, judged.against
         if baseline is None:
             found = f"{lists.source}: found no ranking of a first stage"
-            raise DataError(f"{found}; name a system that takes the place of {system} (--baseline)")
+            raise DataError(f"{found}; name a system that replaces {system} (--baseline)")
         first = first_stage(lists)
         other = first if baseline == FIRST_BEST else _scores_of(judged, baseline)
         assert other is not None  # the first stage is there
@@ -71,7 +71,7 @@ class Sample:
 
     @cached_property
     def outcomes(self) -> dict[str, tuple[Mask, Mask]]:
-        """For each outcome, the lists on which it is known and those on which it happens, bool (n_lists)."""
+        """Return for each outcome the masks (n_lists) of lists on which it is known and happens."""
         gain = np.zeros(self.lists.n_lists)
         gain[self.judged] = self.gains(np.flatnonzero(self.judged))
         found = {BETTER: (self.judged, gain > 0)}
@@ -84,7 +84,7 @@ class Sample:
         return gains(self.judge, self.statistics["baseline"][lists], self.statistics["system"][lists])
 
     def losses(self, lists: Index, kind: str) -> Floats:
-        """What is lost where the system is used, from 0 to 1: whether it is worse, or how much, (n)."""
+        """Return the losses (n) where the system is used, from 0 to 1: whether it is worse, or how much."""
         if kind == "worse":
             return (self.gains(lists) < 0).astype(np.float64)
         both = [np.asarray(self.judge.score_from_sums(rows[lists])) for rows in self.statistics.values()]

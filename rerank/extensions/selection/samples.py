@@ -1,4 +1,4 @@
-"""What more samples bring: metrics of k samples over k, and from which k on the next ones stop paying."""
+"""Benefit of more samples: metrics of k samples over k, and from which k on the next ones stop paying."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class SampleCurve(Display):
         return metric.better * more, bootstrap_p(own, others, more)
 
     def enough(self) -> dict[tuple[str, str], int]:
-        """Return, by system and metric, the least k from which on the largest is not significantly better."""
+        """Return, by system and metric, the smallest k from which the largest is not significantly better."""
         alpha, sizes = 1 - self.judged.judging.level, sizes_to(self.largest)
         following = dict(pairwise(sizes))
         found: dict[tuple[str, str], int] = {}

@@ -44,7 +44,7 @@ Given = Any  # see evaluate
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What was fitted on some lists, and is used on others."""
+    """Rule that is fitted on some lists and used on others."""
 
     logistic: Logistic | None
     thresholds: dict[str, float]
@@ -304,7 +304,7 @@ def selective(
     rules : names, or one, of ``RULES``.
         What lists are ordered by. The first gives the probabilities.
     alpha : float, optional
-        Thresholds keep the expected ``loss`` at most here (conformal risk control), in place of those with
+        Thresholds keep the expected ``loss`` at most here (conformal risk control), instead of those with
         the best value on the lists that are chosen by; and sets of items hold a right one with probability
         1 - alpha or more, if the lists have labels.
     loss : {"worse", "drop"}

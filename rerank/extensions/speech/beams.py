@@ -137,7 +137,7 @@ def _of_file(path: str) -> Iterator[Utterance]:
 
 
 def _is_whole(line: bytes) -> bool:
-    """Whether a line is a JSON object of its own."""
+    """Return whether a line is a JSON object of its own."""
     try:
         return isinstance(parsed(line, ""), dict)
     except MisfitError:

@@ -119,7 +119,7 @@ def _words(text: str) -> str:
 
 
 def _is_table(path: str) -> bool:
-    """Whether the first line of a file is a key and a number."""
+    """Return whether the first line of a file is a key and a number."""
     first = next(filled_lines(path), (0, b""))[1].split()
     return (
         len(first) == 2 and re.fullmatch(rb"[-+]?[0-9.]+(e[-+]?[0-9]+)?|[-+]?(inf|nan)", first[1]) is not None
@@ -127,7 +127,7 @@ def _is_table(path: str) -> bool:
 
 
 def _spelled(texts: dict[str, tuple[str, int]], path: str, names: list[str]) -> dict[str, tuple[str, int]]:
-    """Texts with words in place of their numbers, if there is a table of them."""
+    """Texts with words instead of their numbers, if there is a table of them."""
     if not all(text.replace(" ", "").isdigit() or not text for text, _ in texts.values()):
         return texts
     if _SYMBOLS not in names:

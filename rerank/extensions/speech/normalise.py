@@ -56,7 +56,7 @@ class Step(Normaliser):
 
     - lower: lower case;
     - punct: without punctuation (Unicode's categories P*), as RemovePunctuation of jiwer: don't becomes dont;
-    - punct-space: a blank in place of each punctuation mark;
+    - punct-space: a blank instead of each punctuation mark;
     - spaces: one blank between words, none at the ends; no-spaces: no white space;
     - cjk: Chinese characters, kana and bopomofo become words of their own; words of other scripts stay;
     - nfc, nfd, nfkc, nfkd: Unicode's normal forms.
@@ -93,7 +93,7 @@ class Step(Normaliser):
 class WhisperStep(Normaliser):
     """The normalisers of Whisper, by the package whisper-normalizer (extra ``speech``).
 
-    - whisper: lower case, blanks in place of marks, symbols and punctuation, nothing of what is in brackets;
+    - whisper: lower case, blanks instead of marks, symbols and punctuation, nothing of what is in brackets;
     - whisper-en: English: also contractions, spelling, titles, hesitations, numbers;
     - numbers-en: only the numbers of whisper-en: twenty one becomes 21.
     """

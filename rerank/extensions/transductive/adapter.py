@@ -36,7 +36,7 @@ class Adapted:
     diagnostics
         Figures of the method by name; one that is NaN or absent is unknown for this list.
     scores
-        float64 (n_items): the scores of the list itself by other lists' rankers, in place of a ranker.
+        float64 (n_items): the scores of the list itself by other lists' rankers, instead of a ranker.
     origin
         With a cache of rankers: made, reused, or whose rankers are used.
     """

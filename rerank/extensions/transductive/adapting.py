@@ -37,7 +37,7 @@ class AdaptingModel(Model):
 
     @property
     def jointly(self) -> bool:
-        """Whether the scores of a list depend on the other lists that are scored with it."""
+        """Return whether the scores of a list depend on the other lists that are scored with it."""
         return False
 
     @abstractmethod

@@ -41,7 +41,7 @@ def squared_mmd(a: Floats, b: Floats) -> float:
     np.fill_diagonal(squared, 0.0)
     if not np.isfinite(squared).all():
         raise DataError("samples: a distance is not finite")
-    apart = squared[squared > 1e-12 * norms.max()]  # those of equal items are 0 but for rounding
+    apart = squared[squared > 1e-12 * norms.max()]  # those of equal items are 0 up to rounding
     if not len(apart):
         return 0.0
     gram = np.exp(-0.5 * squared / float(np.median(apart)))

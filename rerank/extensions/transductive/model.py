@@ -207,7 +207,7 @@ def _adapted_part(
     last: int,
     advance: Advance | None,
 ) -> Adaptation:
-    """What a worker does: the adaptation to lists ``first`` to ``last`` - 1, one after the other."""
+    """Adapt to the lists ``first`` to ``last`` - 1 in a worker, one after the other."""
     found = []
     for i in range(first, last):
         try:

@@ -141,7 +141,7 @@ def rounding_of(n_features: int) -> float:
 
 
 def _filled_dense(values: AnyArray, lists: CandidateLists) -> Floats:
-    """Dense values as float64, a list's mean in place of missing ones."""
+    """Dense values as float64, a list's mean instead of missing ones."""
     out: Floats = values.astype(np.float64, copy=False)
     if not lists.has_missing:
         return out
@@ -154,7 +154,7 @@ def _filled_dense(values: AnyArray, lists: CandidateLists) -> Floats:
 
 
 def _filled_rows(rows: Sparse, lists: CandidateLists) -> Any:
-    """Compressed rows as a matrix of scipy, a list's mean in place of missing values."""
+    """Compressed rows as a matrix of scipy, a list's mean instead of missing values."""
     from scipy.sparse import csr_array
 
     data = np.ones(rows.n_values) if rows.data is None else rows.data
@@ -164,7 +164,7 @@ def _filled_rows(rows: Sparse, lists: CandidateLists) -> Any:
 
 
 def _filled_values(data: Floats, rows: Sparse, lists: CandidateLists) -> Floats:
-    """The values of compressed rows with means in place of missing ones; what is not stored is 0."""
+    """The values of compressed rows with means instead of missing ones; what is not stored is 0."""
     of: Index = np.repeat(lists.list_index, np.diff(rows.indptr))
     key = of * rows.n_features + rows.indices  # a list and a feature
     missing = np.isnan(data)

@@ -36,7 +36,7 @@ class TiedRatio(WithMargins):
     A tied pair adds exp(F_i - F_j) + exp(F_j - F_i) to the loss and any other exp(-|F_i - F_j|), both times
     gamma' as for ``pm``. Which pairs are tied is part of the minimisation: for a given F the best ones are
     those with the smallest |F_i - F_j|, since exp|F_i - F_j|, what it costs to tie a pair, rises with it. So
-    each round first chooses them anew and then is a round of RankBoost; neither raises the loss. If several
+    each round first chooses them again and then is a round of RankBoost; neither raises the loss. If several
     pairs have the difference at the border, each is tied in part.
 
     References

@@ -210,7 +210,7 @@ def weigh_lists(
 
 
 def _of_test(reading: Reading | None) -> Reading | None:
-    """How the lists to be ranked are read: without references, ids and judgements of the training lists."""
+    """Return the options of reading the lists to be ranked: without references, ids and judgements."""
     if reading is None:
         return None
     return Reading(**{name: value for name, value in reading.get_params().items() if name not in OF_JUDGED})

@@ -199,7 +199,7 @@ _REAL, _STRING = KINDS.index("real"), KINDS.index("string")
 
 
 class Part(Struct):
-    """What a node has of some lines: views that the next lines overwrite."""
+    """Values of a node in some lines: views that the next lines overwrite."""
 
     kinds: Bytes
     numbers: Floats

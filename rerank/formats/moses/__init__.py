@@ -140,7 +140,7 @@ def _item_order(lists: CandidateLists, path: str) -> Index:
 
 
 def _names(lists: CandidateLists, path: str) -> StringColumn:
-    """What precedes the value of each column."""
+    """Return the text that precedes the value of each column."""
     dense = lists.features.layout == "dense"
     if dense and lists.feature_names is None and not lists.has_missing:
         return StringColumn.from_strings([" "] * lists.n_features)

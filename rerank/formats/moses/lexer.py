@@ -84,7 +84,7 @@ def _name_of(token: bytes) -> bytes:
 
 
 def _n_values(column: bytes) -> int:
-    """How many values follow the name at the start of ``column`` (numbers without a name too)."""
+    """Return the number of values after the name at the start of ``column`` (numbers without a name too)."""
     tokens = column.split()
     if tokens and tokens[0][-1:] not in (b"=", b":"):
         if b"=" in tokens[0]:
@@ -243,7 +243,7 @@ def check_numbers(piece: Piece, vocabulary: Vocabulary, n: int) -> None:
 
 
 class Fault(Struct):
-    """What is wrong with the names of a file as a whole, and in which row of all files."""
+    """Fault in the names of a file as a whole, and its row of all files."""
 
     row: int
     found: str
@@ -283,7 +283,7 @@ def columns_of(vocabulary: Vocabulary, bare: int | None) -> tuple[Columns, Fault
 
 
 def _unnamed_fault(vocabulary: Vocabulary, seen: Index, width: int, bare: int | None) -> Fault | None:
-    """Why numbers without names do not make columns."""
+    """Return why numbers without names do not make columns."""
     start = int(vocabulary.stats[_UNNAMED, 2])
     others = vocabulary.stats[seen[seen != _UNNAMED], 2]
     if len(others):

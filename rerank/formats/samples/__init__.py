@@ -1,4 +1,4 @@
-"""What the formats of samples share: rows become lists of candidates as JSON Lines have them."""
+"""Base of the formats of samples: rows become lists of candidates as JSON Lines have them."""
 
 from __future__ import annotations
 

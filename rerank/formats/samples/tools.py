@@ -190,7 +190,7 @@ class _BatchRows(Rows):
 
 
 def _failure(row: Row) -> str | None:
-    """Why a request failed, None if it did not; raises MisfitError."""
+    """Return why a request failed, None if it did not; raises MisfitError."""
     error, response = row.get("error"), row.get("response")
     if error is not None:
         if not isinstance(error, dict | str):

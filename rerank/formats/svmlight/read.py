@@ -2,7 +2,7 @@
 
 A first pass counts lines, so that each part of the file knows its rows. The parse then writes straight into
 the final arrays, with a thread per part. Whether rows are dense or compressed, and how wide, is guessed from
-the head of the file. If the parse finds the guess to be wrong, it is done anew, so that no result depends on
+the head of the file. If the parse finds the guess to be wrong, it is done again, so that no result depends on
 the guess.
 """
 
@@ -98,7 +98,7 @@ def fault_error(
 
 
 def _before(text: Bytes, offset: int) -> int:
-    """How many tokens are before ``offset`` on its line (as far as 64 kB back)."""
+    """Return the number of tokens before ``offset`` on its line (as far as 64 kB back)."""
     back = bytes(text[max(0, offset - _NEAR) : offset])
     return len(back[back.rfind(b"\n") + 1 :].removeprefix(b"\xef\xbb\xbf").split())
 
@@ -106,13 +106,13 @@ def _before(text: Bytes, offset: int) -> int:
 def _label(token: str) -> tuple[str, str]:
     if not token or ":" in token:
         found = quoted(token) if token else "nothing"
-        return f"{found} in place of the label", "a label (a number) first"
+        return f"{found} instead of the label", "a label (a number) first"
     found, expected = not_a_number(token.encode(), "label")
     return found, f"{expected} (--classes reads sets of classes)" if "," in token else expected
 
 
 def _feature(token: str, first: int, dtype: str, has_qid: bool) -> tuple[str, str]:
-    """What is wrong with ``token``, which is not index:value."""
+    """Return found and expected for a ``token`` that is not index:value."""
     name, colon, value = token.partition(":")
     if name == "qid" and colon:
         if has_qid:
@@ -219,7 +219,7 @@ class _Shape(Struct):
         return int(self.row_bounds[-1])
 
     def is_dense(self, source: Source) -> bool:
-        """Whether the features are dense, as far as the values are known."""
+        """Return whether the features are dense, as far as the values are known."""
         cells = self.n_rows * self.width
         values = cells if self.values is None else sum(self.values)
         return wants_dense(source.options, values, cells, source.path)
@@ -247,7 +247,7 @@ def _measure(source: Source, least_width: int) -> _Shape:
 
 
 class Items(Struct):
-    """What the item lines of a file hold, in their order."""
+    """Content of the item lines of a file, in their order."""
 
     features: Features
     names: list[str] | None  # None if nothing is named and no column left out

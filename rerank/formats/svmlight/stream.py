@@ -5,7 +5,7 @@ features once and no text, and the text costs no fresh pages. Threads parse piec
 read, or decompressed. The rows of a piece are counted when it is read, so that each piece knows its rows.
 
 This path takes only what is plain: dense rows, lists whose lines are together, and no fault. At anything else
-it gives up, and the reader of whole texts (svmlight.read) reads the file anew, with its notes and errors.
+it gives up, and the reader of whole texts (svmlight.read) reads the file again, with its notes and errors.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Lines:
 
 @dataclass
 class _Piece:
-    """What was read of one piece: labels, where runs of a qid begin, their qids, ids, values present.
+    """Content of one piece: labels, where runs of a qid begin, their qids, ids, values present.
 
     ``missing``: whether any value is NaN.
     """

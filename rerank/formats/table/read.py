@@ -114,7 +114,7 @@ def note_left_out(source: str, names: list[str]) -> None:
 
 @dataclass
 class Numbers:
-    """What is known of a column of numbers; its first cell that is not blank decides whether it is one."""
+    """State of a column of numbers; its first cell that is not blank decides whether it is one."""
 
     name: str
     place: int  # in a row
@@ -361,7 +361,7 @@ class TableReader:
         self.n_rows += n
         source.at = at
         if n < room and at < source.size:
-            del values  # the matrix may be made anew
+            del values  # the matrix may be made again
             self._examine()
 
     def _keep_numbers(self, values: Floats) -> None:

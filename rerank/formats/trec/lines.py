@@ -1,4 +1,4 @@
-"""What files of runs and judgements hold: lines read by a kernel into columns, or JSON of numbers."""
+"""Content of files of runs and judgements: lines read by a kernel into columns, or JSON of numbers."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def exact_weight(differences: Floats, log_importance: Floats) -> float:
 
 _EPSILON = 0.0025  # the best one of the paper
 _LEAST, _SCALINGS = 1e-9, 100  # iterative scaling ends when a step changes by less, or after so many times
-_PASSES = 10.0  # of changes of sums, after which all are computed anew
+_PASSES = 10.0  # of changes of sums, after which all are computed again
 
 
 @LEARNERS.register("boosting")

@@ -40,7 +40,7 @@ class Run:
     infinite : int or None
         The stump whose step would have been infinite.
     drift, relative_drift : float
-        How far sums were off when all were computed anew: relative to the loss, and to themselves.
+        How far sums were off when all were computed again: relative to the loss, and to themselves.
     """
 
     stumps: Ints
@@ -100,7 +100,7 @@ class _Rounds:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Return the number of rounds."""
         return sum(map(len, self.parts["stump"]))
 
     def add(self, trace: Trace, outcome: int) -> None:
@@ -180,7 +180,7 @@ def values_by_round(
 
     Only lists in which the round's stump differs between items are looked at. For metrics of single
     candidates the statistics of those whose choice changes are exchanged in the sum; other metrics are
-    computed anew after each round that touches a list.
+    computed again after each round that touches a list.
 
     - ``lists``, ``judge``: lists and their metric.
     - ``start``: scores before the first round, float64 (n_items).

@@ -232,7 +232,7 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
 
 
 class _Classifier(Form):
-    """What both forms share: their steps, and the epochs of the kernel.
+    """Base of both forms: their steps, and the epochs of the kernel.
 
     A state is float64 (n_rows + 1, n_outputs): a row for each feature, or for each example, and the weights
     of a constant feature with the value ``bias``.

@@ -94,7 +94,7 @@ class GradedLists:
         return places.astype(np.int32)
 
     def losses(self, discounts: Floats, depth: int) -> LossRange:
-        """Return the least and the largest loss above 0 of any ranking of any list.
+        """Return the smallest and the largest loss above 0 of any ranking of any list.
 
         - ``discounts``: by place, 0 from place ``depth`` on, float64 (longest).
         - ``depth``: how many places count.
@@ -110,7 +110,7 @@ def _loss_range(gains: Floats, discounts: Floats, depth: int) -> LossRange:
     """The losses of one list, whose gains fall.
 
     Exchanges of neighbours in the wrong order lead from any ranking to one without loss, and none of them
-    adds to it: the last one that changes it left the least loss.
+    adds to it: the last one that changes it left the smallest loss.
     """
     n = min(depth, len(gains))
     ideal = float((gains[:n] * discounts[:n]).sum())
@@ -184,7 +184,7 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
 
 
 class _Ranker(Form):
-    """What both forms share: their step, and the epochs of the kernel."""
+    """Base of both forms: their step, and the epochs of the kernel."""
 
     total: Sum | None = None
 

@@ -178,10 +178,10 @@ class PredtronSettings(Learner):
 
     @property
     def reads_classes(self) -> bool:
-        """Whether examples with classes are learnt from, otherwise lists with labels."""
+        """Return whether examples with classes are learnt from, otherwise lists with labels."""
         return self.task != "ranking"
 
     @property
     def ranks_classes(self) -> bool:
-        """Whether rankings of classes are predicted."""
+        """Return whether rankings of classes are predicted."""
         return self.task == "multilabel-ranking"

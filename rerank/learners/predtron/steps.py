@@ -93,7 +93,7 @@ def dual_norm_of(n_features: int) -> float:
 def linked(theta: Floats, q: float) -> Floats:
     """Return the gradient of half the squared q-norm of the columns' norms of ``theta``, (p) or (k, p).
 
-    With r = q / (q - 1) in place of q it is the inverse: the theta of weights.
+    With r = q / (q - 1) instead of q it is the inverse: the theta of weights.
     """
     largest = float(np.abs(theta).max(initial=0.0))
     if largest == 0.0:
@@ -175,7 +175,7 @@ class KernelItems:
 
 
 class Form(ABC):
-    """What the weights of a task move through: epochs of visits to its examples.
+    """Form of the weights of a task: epochs of visits to its examples.
 
     ``n`` is the number of examples, ``weights`` what the kernels move, ``eta`` the factor of its steps.
     """

@@ -13,7 +13,7 @@ there is no constraint over pairs, and each alpha can change alone.
 
 A working set takes the items of the pairs that violate the conditions of the maximum most, and some of the
 last set. All pairs within it are optimised one after the other, over a kernel that is small enough for the
-processor's cache; then f moves along one row for each item whose beta changed. This takes the place of
+processor's cache; then f moves along one row for each item whose beta changed. This replaces
 shrinking: pairs that stay at their limits are not in working sets, and their items' rows are not computed.
 
 References

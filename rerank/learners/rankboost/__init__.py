@@ -38,7 +38,7 @@ from rerank.models.training import DataRecord
 
 @dataclass(frozen=True, eq=False)
 class Presorted:
-    """What RankBoost makes of lists before the first round; further features can be added once.
+    """Training lists, sorted before the first round; further features can be added once.
 
     Attributes
     ----------
@@ -290,7 +290,7 @@ class RankBoost(Learner):
 
     @property
     def rule(self) -> Rule:
-        """How a round chooses and steps."""
+        """Return the rule by which a round chooses and steps."""
         epsilon = _EPSILON if self.epsilon is None else self.epsilon
         return Rule(self.step, epsilon, self.directions == "both", self.learning_rate)
 

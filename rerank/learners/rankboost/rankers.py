@@ -44,7 +44,7 @@ class Choice:
 
     @property
     def raw(self) -> bool:
-        """Whether h is the feature itself, scaled into [0, 1]."""
+        """Return whether h is the feature itself, scaled into [0, 1]."""
         return self.group < 0
 
 
@@ -227,7 +227,7 @@ def cuts(values: Floats, zeros: int, number: int | None, spacing: Spacing) -> Fl
 
 
 def _quantiles(stored: Floats, zeros: int, least: float, number: int) -> Floats:
-    """Values at quantiles of those above the least one, among which so many zeros are not stored."""
+    """Values at quantiles of those above the smallest one, among which so many zeros are not stored."""
     above = stored[np.searchsorted(stored, least, side="right") :]
     between = zeros if least < 0 else 0
     negative = int(np.searchsorted(above, 0.0))
@@ -254,7 +254,7 @@ Weak = Literal["stumps", "raw", "both"]
 
 @dataclass(frozen=True)
 class Grouping:
-    """How weak rankers are made from features.
+    """Settings that make weak rankers from features.
 
     Attributes
     ----------

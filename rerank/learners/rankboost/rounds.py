@@ -63,7 +63,7 @@ class ExplicitPairs:
         self._centre()
 
     def _centre(self) -> None:
-        """Compute all shares anew, with the factor by which the largest is 1."""
+        """Compute all shares again, with the factor by which the largest is 1."""
         self._reference = float(self._logs.max())
         self._shares: Floats = np.exp(self._logs - self._reference)
         self._total = self._moved(np.zeros(self._sums.shape[1]), 0.0)
@@ -198,7 +198,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Rule:
-    """How a round chooses and steps.
+    """Rule by which a round chooses and steps.
 
     Attributes
     ----------

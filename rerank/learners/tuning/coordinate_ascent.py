@@ -69,7 +69,7 @@ class Crossings:
     def column(self, feature: int) -> Floats:
         """Return the values (n_items) of a feature that varies.
 
-        Those of dense features are gathered anew: that is a small part of a line search, and columns that
+        Those of dense features are gathered again: that is a small part of a line search, and columns that
         are kept take twice the memory of a float32 matrix.
         """
         if feature not in self.columns:
@@ -198,7 +198,7 @@ class CoordinateAscent(Learner):
     def _search(
         self, lists: CandidateLists, judge: PreparedMetric, list_weights: Floats | None, initial: Floats
     ) -> list[End]:
-        """Where the restarts end; the first one starts from the initial weights."""
+        """Return the ends of the restarts; the first one starts from the initial weights."""
         n = self.restarts + 1
         size = _RESTART_BYTES + 24 * (len(initial) + lists.n_items)
         memory.require(n * size, f"{n:,} restarts", "fewer restarts need less (--set restarts)")
@@ -273,7 +273,7 @@ class _Climb:
     def climb(self, rng: np.random.Generator, passes: int, min_gain: float) -> None:
         """Step along features until none gains more than ``min_gain``, for at most ``passes`` passes.
 
-        After each pass the scores are computed anew from the weights. ``best`` is the best of these points.
+        After each pass the scores are computed again from the weights. ``best`` is the best of these points.
         """
         idle: set[int] = set()  # features that were searched since the last step
         for _ in range(passes):

@@ -36,7 +36,7 @@ class Rise(NamedTuple):
 
 
 class LineProblem:
-    """What line searches share. It never changes, so that several threads can search it.
+    """Data of line searches. It never changes, so that several threads can search it.
 
     Lists whose items all have the same statistics add a constant and are not searched. Memory: 5 to 12
     bytes for each value of dense features that vary within their list (1, 2 or 4 for its place in the list, 4
@@ -160,12 +160,12 @@ FREE: _mert.Penalty = (0.0,) * 6
 
 
 def _above(objective: float, least: float) -> bool:
-    """Whether an objective exists (not -infinity) and is above ``least``, which may be NaN or -infinity."""
+    """Return whether an objective is above -infinity and ``least``, which may be NaN or -infinity."""
     return objective > -np.inf and not objective <= least
 
 
 class _Choice(NamedTuple):
-    """What scores (n_items) choose: an item of each list, int32 (n_lists), and the sums (k) of statistics.
+    """Choice by scores (n_items): an item of each list, int32 (n_lists), and the sums (k) of statistics.
 
     Chosen items are known of the searched lists only.
     """
@@ -208,7 +208,7 @@ class Climb:
 
     @property
     def done(self) -> bool:
-        """Whether no step can gain, because the best item of the only list is chosen."""
+        """Return whether no step can gain, because the best item of the only list is chosen."""
         return self.objective + self.min_gain >= self.problem.most
 
     def settle(self, weights: Floats) -> None:
@@ -303,7 +303,7 @@ class Climb:
         """Step along lines until none is better, for at most ``passes`` passes.
 
         A pass tries the coordinates in random order, none twice without a step in between. If none gains,
-        it tries ``random`` normally distributed directions. After each pass the scores are computed anew
+        it tries ``random`` normally distributed directions. After each pass the scores are computed again
         from the weights. With a single list it ends when no item is better than the chosen one.
         """
         best, highest = self.weights, self.objective
@@ -349,7 +349,7 @@ class Climb:
 
 @dataclass(frozen=True)
 class End:
-    """Where a restart ended.
+    """End of a restart.
 
     weights : (n_features) with an L1 norm of 1, or near it. start, value : the metric at the start and at
     the end. begun, objective : the same with the penalty; larger is better.

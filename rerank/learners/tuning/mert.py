@@ -127,7 +127,7 @@ class Mert(Learner):
         return model
 
     def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
-        """Where the restarts end; the first one starts from the initial weights (scaled).
+        """Return the ends of the restarts; the first one starts from the initial weights (scaled).
 
         With a single list none is begun after one that chooses the best item.
         """

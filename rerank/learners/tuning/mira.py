@@ -135,7 +135,7 @@ def _label_worth(lists: CandidateLists) -> _Worth:
 
 
 def _differ(lists: CandidateLists, stats: Floats) -> bool:
-    """Whether any list has candidates of different statistics; NaN is ignored."""
+    """Return whether any list has candidates of different statistics; NaN is ignored."""
     begin = lists.offsets[:-1]
     return bool(np.any(np.fmax.reduceat(stats, begin) > np.fmin.reduceat(stats, begin)))
 

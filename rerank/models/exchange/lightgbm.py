@@ -49,7 +49,7 @@ class LightGbm(ExchangeFormat):
         head, gap, rest = text.partition(b"\n\n")
         lines = head.decode("utf-8", "replace").split("\n")
         fields = dict(line.partition("=")[::2] for line in lines)
-        if fields.get("version") == "v3":  # 2.3 to 3.1: the same fields, but for linear trees
+        if fields.get("version") == "v3":  # 2.3 to 3.1: the same fields, except for linear trees
             lines[lines.index("version=v3")] = "version=v4"
         averaged = "average_output" in lines
         lines = [line for line in lines if line != "average_output"]

@@ -127,7 +127,7 @@ def _scorer(scorer: Portable) -> dict[str, Any]:
 def raw_weights(terms: list[Term], names: list[str]) -> dict[str, Any]:
     """Return the terms as weights of raw features and a constant, by name.
 
-    score = constant + the sum of weight * x. For a missing x ``missing`` takes the place of weight * x; None:
+    score = constant + the sum of weight * x. For a missing x ``missing`` replaces weight * x; None:
     the item has no score.
     """
     constant = 0.0

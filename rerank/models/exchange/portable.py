@@ -1,4 +1,4 @@
-"""What every export format writes: a scorer of single items over raw features.
+"""Scorer of single items over raw features, which every export format writes.
 
 Scaling, what fills missing values, indicators and the parts of each kind of model become a few plain parts,
 which a writer of any format can express or refuse.
@@ -141,7 +141,7 @@ class Portable:
         return sorted(found)
 
     def as_trees(self) -> list[PortableTree]:
-        """Return trees in place of steps; only if there are no terms."""
+        """Return trees instead of steps; only if there are no terms."""
         return [step_tree(one.source, one.at, one.values, one.missing) for one in self.steps] + self.trees
 
 
@@ -157,7 +157,7 @@ class _Column(NamedTuple):
     indicator: bool
     shift: float
     divisor: float
-    fill: float  # scaled value that takes the place of a missing one; NaN = it stays missing
+    fill: float  # scaled value that replaces a missing one; NaN = it stays missing
     empty: bool  # no training item had a value: it is 0 always
 
 

@@ -1,4 +1,4 @@
-"""What importers share: trees from arrays of nodes, names of numbered features, numbers that are checked."""
+"""Base of importers: trees from arrays of nodes, names of numbered features, checked numbers."""
 
 from __future__ import annotations
 

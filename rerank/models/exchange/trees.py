@@ -122,7 +122,7 @@ def raw_thresholds(threshold: Floats, shift: Floats, divisor: Floats) -> Floats:
 
 
 def float32_below(threshold: Floats) -> Floats:
-    """Return the largest float32 at most each finite double, as float64; -inf below the least one."""
+    """Return the largest float32 at most each finite double, as float64; -inf below the smallest one."""
     with np.errstate(over="ignore"):
         single = threshold.astype(np.float32)
     above = single.astype(np.float64) > threshold
@@ -170,7 +170,7 @@ def effective(tree: Tree) -> tuple[Floats, Mask]:
 def pruned(tree: PortableTree, decided: Ints) -> PortableTree:
     """Return a tree without the splits whose way is ``decided``, int (n_splits): 1 left, 0 right, -1 open.
 
-    Splits are numbered anew, parents before their children, and so are the leaves that are left.
+    Splits are renumbered, parents before their children, and so are the leaves that are left.
     """
     feature: list[int] = []
     left: list[int] = []

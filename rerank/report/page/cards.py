@@ -125,7 +125,7 @@ def _label(lists: CandidateLists, item: int) -> str:
 
 
 def _best_place(lists: CandidateLists, order: Index, i: int) -> str:
-    """Where the system ranks the item with the largest label."""
+    """Return the place of the item with the largest label in the system's ranking."""
     if lists.labels is None:
         return ""
     labels = lists.labels[order]

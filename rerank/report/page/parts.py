@@ -1,4 +1,4 @@
-"""What all sections of a page see, results with names and numbers, and what the template is given."""
+"""Shared input of the sections of a page: results with names and numbers, and the template's values."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a system made of a list: its value, its first candidates, and the place of the best one."""
+    """Choice of a system in a list: its value, its first candidates, and the place of the best one."""
 
     system: str
     value: str
@@ -159,7 +159,7 @@ class View:
 
     @property
     def baseline(self) -> str | None:
-        """What systems are drawn against: a row or "first_best"."""
+        """Return the system that others are drawn against: a row or "first_best"."""
         return self.results.baseline
 
     @cached_property

@@ -174,7 +174,7 @@ def test_content_tells_the_format(tmp_path: Path) -> None:
         ("+1 |BT| (S a) (S b) |ET|", "'(S b)' after the tree in tree 1"),
         ("+1 |BT| (S (A)(B (C ()))) |ET|", "a bracket without a word"),
         ("x |BT| (S a) |ET|", "label 'x', expected a number"),
-        ("|BT| (S a) |ET| 1:1", "'1:1' in place of the label"),
+        ("|BT| (S a) |ET| 1:1", "'1:1' instead of the label"),
         ("+1 |BT| (S a) |ET| 1:nan |EV|", "value of feature 1: 'nan', expected a number"),
         ("+1 |BT| (S a) |ET| 1:1e999 |EV|", "value of feature 1: '1e999', too large for float64"),
         ("+1 |BT| (S a) |ET| 0:1 |EV|", "index 0, expected indices from 1"),

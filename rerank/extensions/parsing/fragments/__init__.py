@@ -1,4 +1,4 @@
-"""Which fragments of trees weigh most in a model with tree kernels."""
+"""Fragments of trees with the largest weights in a model with tree kernels."""
 
 from rerank.extensions.parsing.fragments.mining import (
     HeavyFragment,

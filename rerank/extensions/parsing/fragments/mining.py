@@ -85,8 +85,8 @@ def heaviest_fragments(
     - ``kernel``: K.
     - ``n``: how many fragments.
     - ``min_nodes``: only fragments of so many nodes or more, labels without children and words included.
-    - ``most_work``: where the search for a proof gives up, in rows of occurrences looked at. A greedy search
-      then goes on for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
+    - ``most_work``: where the search for a proof ends, in rows of occurrences visited. A greedy search
+      then continues for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
 
     Raises DataError if the numbers of trees and coefficients differ, or a coefficient is not finite. Raises
     ConfigError if ``n`` or ``min_nodes`` is not positive.
@@ -163,7 +163,7 @@ def _listed(
 
 
 def _signs(values: Floats) -> tuple[int, int]:
-    """How many values are above and below 0."""
+    """Return the numbers of values above and below 0."""
     return int((values > 0).sum()), int((values < 0).sum())
 
 
@@ -273,7 +273,7 @@ class ModelFragments:
 
 
 def _proof(some: HeavyFragments) -> str:
-    """What is known about the rank of fragments."""
+    """Return what is proved of the rank of fragments."""
     n = len(some.found)
     if n == 0:
         return "none has a weight" if some.missed == 0 else "none was found before the search gave up"

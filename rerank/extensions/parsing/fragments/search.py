@@ -55,7 +55,7 @@ class Fragment:
 
 
 class Reach(NamedTuple):
-    """Where a fragment can get a node whose parent is ``up`` levels above its last one.
+    """Nodes that a fragment can still get, with a parent ``up`` levels above its last one.
 
     starts, lengths : int64 (n), the run of such places for each place of the last node
     gain, other : float64 (n), bounds: if growth below and beside the new node multiplies the product by x,
@@ -113,7 +113,7 @@ class Search:
     Attributes
     ----------
     most_work : int
-        Rows of occurrences that are looked at before the search for a proof gives up; a greedy search goes on
+        Rows of occurrences that are visited before the search for a proof ends; a greedy search continues
         for half as many.
     missed : float
         The largest weight that a fragment not examined can have; 0 if all were examined.
@@ -184,7 +184,7 @@ class Search:
         return Growth.of(n_keys, zeros, keys, places, values, self.space.below[places])
 
     def _reach(self, fragment: Fragment) -> list[Reach]:
-        """Where a fragment can grow, from the root's children to those of the last node."""
+        """Return the places where a fragment can grow, from the root's children to those of the last node."""
         space, support = self.space, self.space.support
         branch = [fragment.places]  # from the last node upwards
         for _ in range(fragment.depth):
@@ -255,7 +255,7 @@ class Search:
         return Fragment(step, depth, children, places, values)
 
     def _least(self) -> float:
-        """What a fragment must exceed to be one of the best."""
+        """Return the bound that a fragment must exceed to be one of the best."""
         return self._best[0][0] if len(self._best) == self.n else 0.0
 
     def _drop(self) -> None:

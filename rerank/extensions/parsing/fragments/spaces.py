@@ -96,7 +96,7 @@ class SupportTrees:
 
     @cached_property
     def n_right(self) -> Index:
-        """How many siblings each place has on its right."""
+        """Return the number of siblings on the right of each place."""
         ends = self.first[self.parent + 1]  # of a root's: first[0], which is not used
         return np.where(self.parent < 0, 0, ends - np.arange(len(self.node)) - 1)
 
@@ -171,12 +171,12 @@ def runs(starts: Index, lengths: Index) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class Space(ABC):
-    """How fragments grow, what each step multiplies, and how much is still to be gained.
+    """Space of fragments: their growth, the factor of each step, and a bound of what can still be gained.
 
     Attributes
     ----------
     root_keys, keys : int64 (n_places)
-        What is added if a fragment begins, or goes on, at a place; -1 = nothing can.
+        What is added if a fragment begins, or continues, at a place; -1 = nothing can.
     key_nodes : int64 (n_keys)
         How many nodes a fragment gains by each key.
     at_root, at_child, at_sibling, gap : float
@@ -308,7 +308,7 @@ def _partial_bounds(support: SupportTrees, decay: float, step: float) -> tuple[F
     heavy(u), the largest component of a fragment rooted at node u, is at most the largest of step * decay
     (u alone) and, over the symbols s of its children c, step * sum of heavy(c) rest(c) over those with symbol
     s: a fragment's first child has one symbol. rest(c) bounds the sum over the ways in which one fragment
-    goes on right of c in the same manner, and is at least 1.
+    continues right of c in the same manner, and is at least 1.
     """
     bounds, keys = support.nodes.bounds.tolist(), support.nodes.keys.tolist()
     symbols = support.nodes.symbols.tolist()

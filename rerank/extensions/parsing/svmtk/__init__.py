@@ -219,7 +219,7 @@ def _fields_of(path: str, lines: Lines, what: str) -> list[list[bytes]]:
 
 
 def _is_empty(features: Features, forests: list[Forest]) -> Mask:
-    """Whether each candidate has neither a tree nor a feature that is not 0."""
+    """Return whether each candidate has neither a tree nor a feature that is not 0."""
     csr = features.compressed()
     values = np.ones(len(csr.indices)) if csr.data is None else csr.data
     rows = np.repeat(np.arange(csr.n_items), np.diff(csr.indptr))

@@ -1,4 +1,4 @@
-"""Where trees and vectors are in lines of SVM-light-TK, block after block of whole lines.
+"""Places of trees and vectors in lines of SVM-light-TK, block after block of whole lines.
 
 A line is ``label |BT| tree |BT| tree |ET| i:v ... |BV| i:v ... |EV|``. The program skips what is between the
 label and the first tree, and what is after |EV|; here the first may be a qid, the second a comment.
@@ -104,7 +104,7 @@ class Block:
         self.text[start:stop] = _BLANK
 
     def _examples(self) -> Mask:
-        """Which lines are neither blank nor comments."""
+        """Return the mask of lines that are neither blank nor comments."""
         first = self.text[self.starts]
         found = ~(_BLANKS[first] | (first == _NEWLINE) | (first == _HASH))
         for i in np.flatnonzero(_BLANKS[first]).tolist():
@@ -149,7 +149,7 @@ class Block:
         raise self.fault(int(line[i]), found, "trees, |ET|, vectors, |EV|")
 
     def _ends_of_prefixes(self) -> Index:
-        """Where the label and what follows it end: at the first tree, or before the first feature."""
+        """Return the end of the label and what follows it: at the first tree, or before the first feature."""
         ends = np.full(self.n_lines, -1, dtype=np.int64)
         first = self.trees.number == 0
         ends[self.trees.line[first]] = self.trees.start[first] - LENGTH

@@ -35,7 +35,7 @@ _MOST_HEADER = 100
 
 @dataclass(frozen=True)
 class SvmtkModel:
-    """What a model file holds."""
+    """Content of a model file."""
 
     parameters: Mapping[str, str]  # of the kernel, by the letter of the option, such as "F", as text
     threshold: float  # b; the value of an example is the sum over support vectors less b

@@ -114,7 +114,7 @@ class Assembly:
 
 
 class Matcher:
-    """Which residues of chains of a model and a native are the same, and which chains are.
+    """Matching of residues and chains of a model with those of a native.
 
     Residues are the same that have the same number and insertion code, if at least 90 % of them are the same
     amino acids and they are half of the shorter chain; else those beside each other in an alignment of the

@@ -41,7 +41,7 @@ _OUTLIER = -2.0 - 1e-9
 
 
 def _whole(native: Native) -> Callable[[Assembly, Mapping], Floats]:
-    """What gives lDDT and TM-score of a model whose chains are mapped."""
+    """Return a function that gives lDDT and TM-score of a model whose chains are mapped."""
     structure = native.assembly.whole
     reference = Reference.of(structure, structure.keys)
     alpha = native.assembly.backbone[:, 1]

@@ -1,4 +1,4 @@
-"""What metrics of all atoms have in common: counts of each item, kept with the set, and a value of them."""
+"""Base of metrics of all atoms: counts of each item, kept with the set, and a value of them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class CountedMetric(SelectingMetric):
         return self.values(self.count(lists))
 
     def _counter(self) -> Callable[[Preparation], Floats]:
-        """What counts, the same for all metrics of these counts, so that it is called once."""
+        """Return the function that counts, the same for all metrics of these counts: it is called once."""
         kind = next(kind for kind in type(self).__mro__ if "counts_name" in vars(kind))
         return kind.counted  # type: ignore[attr-defined]  # bound methods of a class are equal
 

@@ -41,7 +41,7 @@ class Interface(NamedTuple):
 
 
 class Docked(NamedTuple):
-    """What is known of one interface; the RMSD are NaN without a common atom."""
+    """Values of one interface; the RMSD are NaN without a common atom."""
 
     dockq: float
     fnat: float
@@ -123,7 +123,7 @@ def _scaled(deviation: float, scale: float) -> float:
 
 
 class Mapping:
-    """Which chain of a model stands for each chain of a native, so that the sum of DockQ is largest.
+    """Mapping of the chains of a native to chains of a model that has the largest sum of DockQ.
 
     Every assignment is tried if there are at most MOST of them. Otherwise a chain of the model is superposed
     on the first of its equals in the native and the others are assigned by the places of their centres, for

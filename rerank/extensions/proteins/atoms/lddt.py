@@ -120,7 +120,7 @@ class Reference:
 
     @property
     def possible(self) -> int:
-        """What a model that keeps all distances counts."""
+        """Return the count of a model that keeps all distances."""
         return _THRESHOLDS * len(self.pairs)
 
     def kept(self, model: Structure, keys: NDArray[np.uint64]) -> int:

@@ -46,7 +46,7 @@ class Structure(NamedTuple):
 
     @property
     def is_trace(self) -> bool:
-        """Whether it has no atoms but alpha carbons."""
+        """Return whether it has no atoms but alpha carbons."""
         return bool((self.names == ALPHA).all())
 
     def rows(self, which: Index) -> Structure:
@@ -90,7 +90,7 @@ def structure_of(traces: Traces, i: int) -> Structure:
 
 
 class _AtomPlace(NamedTuple):
-    """Where an atom is, for messages."""
+    """Place of an atom, for messages."""
 
     path: str
     text: Bytes | None  # of a PDB file

@@ -46,12 +46,12 @@ class ItemKernel:
 
     @property
     def walks(self) -> bool:
-        """Whether it is a diffusion kernel, which only the items of a graph have values of."""
+        """Return whether it is a diffusion kernel, which only the items of a graph have values of."""
         return self.kind == "diffusion"
 
     @property
     def needs_distances(self) -> bool:
-        """Whether its values come from distances."""
+        """Return whether its values come from distances."""
         return self.kind in ("gaussian", "diffusion")
 
     def of(self, products: Floats, distances: Floats, form: Form) -> Floats:

@@ -286,7 +286,7 @@ class PropagationModel(AdaptingModel):
         )
 
     def _rankers(self) -> dict[str, Any]:
-        """How many lists trained a ranker, why others did not, and how far the rankers agree."""
+        """Return how many lists trained a ranker, why others did not, and how far the rankers agree."""
 
         def directions(weights: Floats) -> Floats:
             tiny = np.finfo(np.float64).tiny
@@ -308,7 +308,7 @@ class PropagationModel(AdaptingModel):
         return facts
 
     def _reasons(self) -> dict[str, int]:
-        """How many lists trained no ranker for each reason, the most frequent one first."""
+        """Return how many lists trained no ranker for each reason, the most frequent one first."""
         return dict(Counter(reason for reason in self.nodes.reasons if reason).most_common())
 
     def _not_compared(self) -> str:

@@ -197,7 +197,7 @@ def learn_weights(
 ) -> Learnt:
     """Return the weights with which differences predict how unlike rankers are.
 
-    Differences are divided by their means, and the strength has the least squared error in pairs with a list
+    Differences are divided by their means, and the strength minimises the squared error in pairs with a list
     of a fold that is left out; on ties the largest one.
 
     Parameters

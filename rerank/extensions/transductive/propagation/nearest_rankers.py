@@ -99,7 +99,7 @@ class _Committee:
 def _ranked(
     given: _Committee, lists: CandidateLists, first: int, last: int, advance: Advance | None
 ) -> list[Merged]:
-    """What a worker does: the merged rankings of lists ``first`` to ``last`` - 1."""
+    """Return the merged rankings of the lists ``first`` to ``last`` - 1, in a worker."""
     found = []
     for i in range(first, last):
         items = lists.features.take(slice(int(lists.offsets[i]), int(lists.offsets[i + 1])))
@@ -139,7 +139,7 @@ def merged(scores: Floats, rule: Rule, weights: Floats | None = None) -> Merged:
       standard deviation 1 in this list. Otherwise the ranking with the largest spread would decide, and
       linear rankers would merge into the one with their mean weights. A ranking whose scores are all equal
       counts as 0.
-    - "kemeny": the points of the ranking with the least weighted number of disagreements (Kendall's
+    - "kemeny": the points of the ranking with the smallest weighted number of disagreements (Kendall's
       distance) with the rankings, among those without ties. A pair that a ranking ties counts 1/2 either
       way, so this ranking does not matter for it. Items with the same margin to every item are tied in the
       result: any order of them is as good. Of several best rankings the one with more Borda points on top

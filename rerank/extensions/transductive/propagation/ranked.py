@@ -206,12 +206,12 @@ class Nodes:
 
     @cached_property
     def trained(self) -> Mask:
-        """Which lists trained a ranker, bool (n_lists)."""
+        """Return the mask of lists that trained a ranker, bool (n_lists)."""
         return np.array([not reason for reason in self.reasons], dtype=bool)
 
     @cached_property
     def known(self) -> Mask:
-        """Which lists have a ranker, one that they trained or one of their neighbours, bool (n_lists)."""
+        """Return the mask of lists that have a ranker, their own or one of a neighbour, bool (n_lists)."""
         return np.asarray(~np.isnan(self.weights).all(axis=1))
 
     @property
@@ -221,13 +221,13 @@ class Nodes:
 
     @cached_property
     def mean(self) -> Floats:
-        """The mean of the trained rankers, float64 (n_features); 0 if they cancel but for rounding."""
+        """The mean of the trained rankers, float64 (n_features); 0 if they cancel up to rounding."""
         rankers = self.rankers
         mean: Floats = (rankers / len(rankers)).sum(axis=0)  # without overflow
         return np.zeros_like(mean) if self.cancelled(mean[None])[0] else mean
 
     def cancelled(self, weights: Floats) -> Mask:
-        """Return which sums of rankers, float64 (n, n_features), are 0 but for rounding: bool (n)."""
+        """Return which sums of rankers, float64 (n, n_features), are 0 up to rounding: bool (n)."""
         largest = float(np.abs(self.weights[self.known]).max(initial=0.0))
         return np.asarray(np.abs(weights).max(axis=1, initial=0.0) <= _ROUNDING * largest)
 

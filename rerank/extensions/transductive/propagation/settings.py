@@ -144,7 +144,7 @@ class Rankers:
 
     @property
     def trained(self) -> Mask:
-        """Which lists have a ranker, bool (n_lists)."""
+        """Return the mask of lists that have a ranker, bool (n_lists)."""
         return np.array([not reason for reason in self.reasons], dtype=bool)
 
 
@@ -257,7 +257,7 @@ def normalised(weights: Floats, how: Norm) -> Floats:
 def _rankers_of(
     base: Learner, lists: CandidateLists, normalise: Norm, first: int, last: int, advance: Advance | None
 ) -> Rankers:
-    """What a worker does: the rankers of the lists ``first`` to ``last`` - 1."""
+    """Return the rankers of the lists ``first`` to ``last`` - 1, in a worker."""
     weights, reasons = np.empty((last - first, lists.n_features)), []
     for row, i in zip(weights, range(first, last), strict=True):
         row[:], reason = ranker_of(base, single(lists, i, labels=True), normalise)

@@ -87,7 +87,7 @@ class ScoreRegularisation(MetaLearner):
 
     @property
     def _tunes(self) -> bool:
-        """Whether alpha or the neighbours are chosen; with alpha = 0 neighbours do not matter."""
+        """Return whether alpha or the neighbours are chosen; with alpha = 0 neighbours do not matter."""
         return self.alpha == "auto" or (self.neighbours == "auto" and self.alpha != 0)
 
     @property

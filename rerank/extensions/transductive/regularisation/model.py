@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Smoothing(Record):
-    """How scores are smoothed.
+    """Smoothing of scores.
 
     Attributes
     ----------

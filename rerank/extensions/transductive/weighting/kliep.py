@@ -33,7 +33,7 @@ _STEPS = 200
 _PIVOTS = 4  # times the number of proportions in one quadratic problem
 _RIDGE = 1e-10  # relative, as equal densities have no curvature between them
 _SUFFICIENT = 1e-4  # of the rise that the slope promises
-_FLOOR = 1e-12  # a density may vanish everywhere but for rounding
+_FLOOR = 1e-12  # a density may vanish everywhere up to rounding
 _SHORTEST = 1e-12
 _COVERED = 0.1
 _LEAST_RATIO = 0.01  # of a sample's density, in one step: the model knows nothing of the logarithm near 0
@@ -211,7 +211,7 @@ def typical_distance(squared: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """What was found.
+    """Estimated density ratio.
 
     Attributes
     ----------

@@ -1,0 +1,176 @@
+"""Check that every figure of the pages has an entry in scripts/figures.json; ``make lint`` runs it.
+
+A figure is a measured number: one with decimals, or one before ×, %, or a unit of time or memory. No figures
+are code, links, versions, numbers of sections and equations, and the constants that the file lists.
+
+An entry has the figures of a section, or of a row of a table that has a column of commands. It has the
+command that gives them, the commit and the date at which they were written into the page, and the class of
+the machine. A page that prints another figure than its entry fails.
+
+    python scripts/figures.py                                        check all pages
+    python scripts/figures.py --record PAGE [SECTION [COMMAND...]]   make entries of what the page prints now
+
+``make numbers`` measures again what is cheap, by configs/reproduce.yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lint_prose import ROOT, pages
+
+FILE = ROOT / "scripts" / "figures.json"
+MACHINE = "2 shared cores, x86-64, 24 GiB"
+
+# Blocks of code, code, targets of links.
+_CODE = re.compile(r"^(```|~~~).*?^\1 *$|^    [^\n]*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+# No part of a name (P@1), a version (3.11.2), a compound (50-best), a power or a path.
+_NUMBER = re.compile(
+    r"(?<![\w@./^*-])(?<![0-9],)[+-]?(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]*\.[0-9]+|[0-9]+)"
+    r"(?![\w^]|[.,]?[0-9]|-[A-Za-z])"
+)
+_UNIT = re.compile(r"\s*(?:×(?!\s*[0-9])|%|µs|ms|CPU|s\b|seconds|minutes|[KMG]B\b)")
+_CONVENTION = (
+    r"95\s*%(?=\s+intervals?)|80\s+%\s+of\s+samples|p\s+<\s+0?\.05|0?\.05\s+after|[0-9.]+\s*Å"
+    r"|0\.5, 1, 2 and 4 Å"
+)
+_CITED = re.compile(
+    r"(?:[Ss]ections?|[Cc]hapters?|[Ee]quations?|Tables?|Figures?|[Tt]hesis,?|[Vv]ersion|Python|LETOR|YAML|Proposition"
+    r"|Theorem|[\w-]+-TK|LightGBM|onnxruntime)\s$"
+)
+_HEADING = re.compile(r"^#+ +(.*)$")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a page: the line, the section or the row of a table, and the number as it is printed."""
+
+    line: int
+    section: str
+    number: str
+
+
+def figures(text: str, constants: tuple[str, ...] = ()) -> Iterator[Figure]:
+    """Yield the figures of a page, without those in the phrases that are ``constants``."""
+    shown = _CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    phrases = [r"\s+".join(map(re.escape, phrase.split())) for phrase in constants]
+    spans = [found.span() for phrase in (*phrases, _CONVENTION) for found in re.finditer(phrase, text)]
+    rows = list(_rows(text, shown))
+    for found in _NUMBER.finditer(shown):
+        line = shown.count("\n", 0, found.start())
+        section, begin = rows[line]
+        is_measured = "." in found["digits"] or _UNIT.match(shown, found.end())
+        is_given = any(first <= found.start() and found.end() <= last for first, last in spans)
+        is_cited = _CITED.search(shown, max(0, found.start() - 20), found.start())
+        if is_measured and not is_given and not is_cited and found.start() >= begin:
+            yield Figure(line + 1, section, found[0])
+
+
+def _rows(text: str, shown: str) -> Iterator[tuple[str, int]]:
+    """Yield the section of each line, and where its figures begin.
+
+    In a table with a column of commands, each row is a section of its own, and its first cell has conditions.
+    """
+    heading, has_commands, at = "", False, 0
+    for line, plain in zip(text.split("\n"), shown.split("\n"), strict=True):
+        found = _HEADING.match(plain)
+        heading = found[1].strip() if found else heading
+        is_row = plain.startswith("|")
+        has_commands = is_row and (
+            has_commands or plain.rstrip("| ").rpartition("|")[2].strip().startswith("command")
+        )
+        if has_commands:
+            first = line.split("|")[1]
+            yield f"{heading}: {first.strip()}", at + len(first) + 2
+        else:
+            yield heading, at
+        at += len(line) + 1
+
+
+def faults(page: str, text: str, record: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each figure of a page without an entry, and for each entry that the page lacks."""
+    entries = record["pages"].get(page, {})
+    wanted = {section: Counter(entry["figures"]) for section, entry in entries.items()}
+    for figure in figures(text, tuple(record["constants"].get(page, ()))):
+        left = wanted.get(figure.section, Counter())
+        if left[figure.number]:
+            left[figure.number] -= 1
+        else:
+            again = f"measure it, then python scripts/figures.py --record {page} {figure.section!r}"
+            yield f"{page}:{figure.line}: {figure.number}: no entry in scripts/figures.json; {again}"
+    for section, left in wanted.items():
+        for number in left.elements():
+            yield f"{page}: {number}: an entry of {section!r}, which the page does not print"
+    for section, entry in entries.items():
+        for key in ("command", "commit", "date", "machine"):
+            if not entry.get(key):
+                yield f"{page}: {section!r}: no {key} in scripts/figures.json"
+
+
+def recorded(page: str, text: str, record: dict[str, Any], section: str | None, command: str | None) -> None:
+    """Make the entries of a page, or of one section, of what it prints now."""
+    found: dict[str, list[str]] = {}
+    for figure in figures(text, tuple(record["constants"].get(page, ()))):
+        found.setdefault(figure.section, []).append(figure.number)
+    old = record["pages"].get(page, {})
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    entries = {}
+    for name, numbers in found.items():
+        entry = old.get(name, {})
+        if entry.get("figures") != numbers and section in (None, name):
+            given = command or entry.get("command", "")
+            entry = {
+                "command": given,
+                "commit": commit,
+                "date": today,
+                "machine": MACHINE,
+                "figures": numbers,
+            }
+        if entry:
+            entries[name] = entry
+    record["pages"][page] = entries
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return 1 if a figure has no entry."""
+    parser = argparse.ArgumentParser(
+        "figures", description="Check that every figure of the pages has an entry."
+    )
+    parser.add_argument("--record", nargs="+", metavar="PAGE", help="a page, a section of it, its commands")
+    asked = parser.parse_args(arguments)
+    record = json.loads(FILE.read_text(encoding="utf-8"))
+    if asked.record:
+        page, *more = asked.record
+        section, command = (more[0] if more else None), "; ".join(more[1:]) or None
+        recorded(page, (ROOT / page).read_text(encoding="utf-8"), record, section, command)
+        FILE.write_text(as_text(record), encoding="utf-8")
+    found: list[str] = []
+    for path in pages():
+        page = path.relative_to(ROOT).as_posix()
+        found += faults(page, path.read_text(encoding="utf-8"), record)
+    gone = [page for page in record["pages"] if not (ROOT / page).exists()]
+    found += [f"{page}: has entries in scripts/figures.json, but no such page" for page in gone]
+    print("".join(f"{line}\n" for line in found), end="")
+    return 1 if found else 0
+
+
+def as_text(record: dict[str, Any]) -> str:
+    """Return the record as JSON, each list of figures on one line."""
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    return re.sub(r"\[\n[^\]]*\]", lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

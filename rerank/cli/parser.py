@@ -57,6 +57,14 @@ class _AsTyped:
         return int(value) if whole else value
 
 
+def type_arguments(whole: bool, flag: bool) -> dict[str, Any]:
+    """The type of a parameter, in the words of typer before 0.29, whose classes take ``type``, or since."""
+    kind = _AsTyped(whole)
+    if "type" in TyperOption.__init__.__kwdefaults__:
+        return {"type": None if flag else lambda value: kind.coerce(value, None, None)}
+    return {"type_descriptor": kind}
+
+
 class _Declared:
     """Shared parts of arguments and options that are made from settings."""
 
@@ -86,7 +94,7 @@ def _parameter(field: Field, place: tuple[str, str], group: str) -> Any:
     text = field.help if field.help.endswith("..") else f"{field.help.removesuffix('.')}."
     text = text[:1].upper() + text[1:]
     shared: dict[str, Any] = {
-        "type_descriptor": _AsTyped(int in kinds),
+        **type_arguments(int in kinds, flag),
         "required": field.required,
         "envvar": field.envvar,
         "autocompletion": _completing(field, choices or metavar.split("|")),
@@ -171,8 +179,7 @@ def parameters_of(options: type[frame.Verb]) -> list[Any]:
     if options.reads:
         parts["reading"] = Reading
     left_out = {"judging": (*(options.judges or ()), "missing")}
-    found: dict[str, Any] = {}
-    last: dict[str, Any] = {}
+    found, last = dict[str, Any](), dict[str, Any]()
     for part, owner in parts.items():
         for key, field in fields_of(owner):
             name = field.name
@@ -250,16 +257,10 @@ class Group(TyperGroup):
 
 def command_of(name: str, found: Any) -> Any:
     """Return the parser of a verb, or of a group of verbs with theirs."""
+    shared: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"default_map": NO_HELP}}
     if isinstance(found, frame.VerbGroup):
         commands = {one: command_of(one, function) for one, function in found.verbs.items()}
-        return Group(
-            name=name,
-            help=found.help,
-            commands=commands,
-            no_args_is_help=True,
-            rich_markup_mode=None,
-            context_settings={"default_map": NO_HELP},
-        )
+        return Group(name=name, help=found.help, commands=commands, no_args_is_help=True, **shared)
     options = frame.OPTIONS[found]
     parameters = parameters_of(options)
     made = Command(
@@ -267,14 +268,12 @@ def command_of(name: str, found: Any) -> Any:
         params=parameters,
         callback=partial(frame.run, found, {param.name: param.place for param in parameters}),
         help=cleandoc(found.__doc__ or ""),
-        rich_markup_mode=None,
-        context_settings={"default_map": NO_HELP},
+        **shared,
     )
     owners: list[type[Settings]] = [options]
     if options.configures:
         kinds = [field.kind for field in options.configures.settings.values()]
-        sections = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Settings)]
-        owners += [options.configures, *sections]
+        owners += [options.configures, *(k for k in kinds if isinstance(k, type) and issubclass(k, Settings))]
     made.renamed = {
         _flag(old): next(iter(owner.settings[new].flags), _flag(new))
         for owner in owners

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from rerank.core.tables.table import Row, Table
 from rerank.core.types import Floats
@@ -36,7 +35,7 @@ class Key:
 class Figure:
     """A figure with the caption and the legend below it."""
 
-    svg: Markup
+    svg: str  # marked as safe for the template
     title: str
     caption: str
     keys: Sequence[Key] = ()
@@ -231,6 +230,8 @@ def label(system: str) -> str:
 
 def figure(svg: str, title: str, caption: str, keys: Sequence[Key] = ()) -> Figure:
     """Return a figure of an SVG element that this package has drawn."""
+    from markupsafe import Markup  # of the extra 'report': this module is imported without it
+
     return Figure(Markup(svg), title, caption, keys)
 
 

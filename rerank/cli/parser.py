@@ -60,7 +60,7 @@ class _AsTyped:
 def type_arguments(whole: bool, flag: bool) -> dict[str, Any]:
     """The type of a parameter, in the words of typer before 0.29, whose classes take ``type``, or since."""
     kind = _AsTyped(whole)
-    if "type" in TyperOption.__init__.__kwdefaults__:
+    if "type" in (TyperOption.__init__.__kwdefaults__ or ()):
         return {"type": None if flag else lambda value: kind.coerce(value, None, None)}
     return {"type_descriptor": kind}
 

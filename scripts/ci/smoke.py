@@ -170,7 +170,7 @@ def run(arguments: list[str]) -> tuple[int, str, str]:
         found = []
         for stream in (out, err):
             stream.flush()
-            found.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+            found.append(stream.buffer.getvalue().decode())
         return int(end.code or 0), found[0], found[1]
 
 

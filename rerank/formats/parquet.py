@@ -59,12 +59,23 @@ def arrow() -> Any:
 
 def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a file; raises FormatError at a fault, ConfigError if a column is absent."""
+    with batch_reader(path, options) as reader:
+        reader.begin(reader.n_rows)
+        for batch in reader.batches():
+            reader.add(batch)
+        return reader.finish()
+
+
+@contextmanager
+def batch_reader(path: str, options: ReadOptions) -> Iterator[ParquetReader]:
+    """Yield a reader of a file, whose errors name it; of pipes and archives memory holds the content."""
     pa, source = arrow(), shown(path)
     with _faults(source, pa):
         if not is_pipe(path) and first_bytes(path, len(MAGIC)) == MAGIC:  # not compressed either
             with opened(path) as file:
-                return _Reader(pa, file.rewound(), options, source).lists()
-        return _Reader(pa, io.BytesIO(read_bytes(path)), options, source).lists()
+                yield ParquetReader(pa, file.rewound(), options, source)
+        else:
+            yield ParquetReader(pa, io.BytesIO(read_bytes(path)), options, source)
 
 
 @contextmanager
@@ -81,7 +92,7 @@ def _faults(source: str, pa: Any) -> Iterator[None]:
         raise FormatError(source, None, f"damaged data ({detail})", "a Parquet file") from None
 
 
-class _Reader:
+class ParquetReader:
     """One file: what its columns are, and arrays that are filled batch by batch."""
 
     def __init__(self, pa: Any, opened: Any, options: ReadOptions, source: str) -> None:
@@ -99,13 +110,19 @@ class _Reader:
         self._check_texts()
         memory.require(8 * self.n_rows, f"{self.n_rows:,} rows of {source}")
         check_inflated(8 * self.n_rows * len(self.names), packed, source, "Parquet data")
-        self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
         roles = self.roles
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
         as_text += roles.categories.values()
-        self.strings = {j: StringBuilder() for j in as_text if j is not None}
-        self.labels = None if roles.label is None or options.classes else np.empty(self.n_rows)
-        self.grouper = Grouper(source, options.strict)
+        self.as_text = [j for j in as_text if j is not None]
+        single = [roles.lists, roles.label, *self.as_text]
+        self.wanted = list(dict.fromkeys(j for j in [*single, *self.features] if j is not None))
+
+    def begin(self, n_rows: int) -> None:
+        """Make room for rows."""
+        self.X = empty_dense(n_rows, len(self.features), self.options.dtype, self.source)
+        self.strings = {j: StringBuilder() for j in self.as_text}
+        self.labels = None if self.roles.label is None or self.options.classes else np.empty(n_rows)
+        self.grouper = Grouper(self.source, self.options.strict)
         self.empty: dict[int, int] = {}  # the first row, from 1, without a value of a feature
         self.at = 0
 
@@ -149,18 +166,20 @@ class _Reader:
         kinds = types.is_floating, types.is_integer, types.is_boolean, types.is_decimal
         return any(is_kind(kind) for is_kind in kinds)
 
-    def lists(self) -> CandidateLists:
-        """Return all lists; raises FormatError if a value is absent or infinite."""
-        roles = self.roles
-        single = [roles.lists, roles.label, *self.strings]
-        wanted = list(dict.fromkeys(j for j in [*single, *self.features] if j is not None))
-        names = [self.names[j] for j in wanted]
+    def batches(self) -> Iterator[Any]:
+        """Yield some rows at a time."""
+        at, names = 0, [self.names[j] for j in self.wanted]
         for batch in self.file.iter_batches(_ROWS, columns=names, use_threads=False):
-            if self.at + batch.num_rows > self.n_rows:
+            at += batch.num_rows
+            if at > self.n_rows:
                 raise FormatError(self.source, None, "more rows than its end says", f"{self.n_rows:,}")
-            self._add({j: batch.column(batch.schema.get_field_index(self.names[j])) for j in wanted})
-        if self.at < self.n_rows:
-            raise FormatError(self.source, None, f"{self.at:,} rows", f"{self.n_rows:,}, as its end says")
+            yield batch
+        if at < self.n_rows:
+            raise FormatError(self.source, None, f"{at:,} rows", f"{self.n_rows:,}, as its end says")
+
+    def finish(self) -> CandidateLists:
+        """Return the lists of the rows that were added; raises FormatError if a value is absent."""
+        roles, n_rows = self.roles, self.at
         if self.empty and self.options.missing is None:
             j = min(self.empty, key=self.empty.__getitem__)
             others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
@@ -169,7 +188,7 @@ class _Reader:
         kept = set(self.features)
         left = [quoted(self.names[j]) for j in roles.features if j not in kept]
         note_left_out(self.source, left + roles.left)
-        offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
+        offsets, list_ids, rows = offsets_of(np.ones(n_rows)), None, None
         if roles.lists is not None:
             offsets, list_ids, rows = self.grouper.finish()
         features: Features = Dense(self.X)
@@ -197,10 +216,10 @@ class _Reader:
         categories = {name: self.strings[j].column() for name, j in roles.categories.items()}
         return with_categories(lists, categories)
 
-    def _add(self, columns: dict[int, Array]) -> None:
+    def add(self, batch: Any) -> None:
         """Add a batch of rows."""
-        start, roles = self.at, self.roles
-        n = len(next(iter(columns.values()))) if columns else 0
+        columns = {j: batch.column(batch.schema.get_field_index(self.names[j])) for j in self.wanted}
+        start, roles, n = self.at, self.roles, batch.num_rows
         rows = slice(start, start + n)
         for k, j in enumerate(self.features):
             values = self._numbers(columns[j], j, start)

@@ -126,7 +126,8 @@ def predict(
     """
     reading = reading or Reading()
     strict = strict or reading.strict
-    writer = predictions.writer(as_ or "scores")
+    name = tag or f"rerank-{ORACLE}" * allow_oracle or "rerank"  # of a run
+    writer = partial(predictions.writer(as_ or "scores"), tag=name)
     if tag is not None and as_ != "run":
         raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
     if keep_margin is not None and as_ in _NO_SCORES:
@@ -187,14 +188,14 @@ def predict(
     columns = {}
     if as_ == "table" and scorer.calibration is not None:
         columns = scorer.calibration.columns(lists, items)
-        writer = partial(predictions.table_lines, columns=columns)
+        writer = partial(predictions.table_lines, tag=name, columns=columns)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
             write_lines(transductive_report, adaptation.tsv())
         if out is not None and format is not None and as_ == "nbest":
             predictions.write_reordered(lists, items, format, out)
         elif out is not None:
-            write_lines(out, writer(lists, items, tag or f"rerank-{ORACLE}" * allow_oracle or "rerank"))
+            write_lines(out, writer(lists, items))
     if out is None:
         return predictions.in_memory(as_, lists, scores, columns)
     decides = scorer.keep_margin is not None and as_ not in _NO_SCORES
@@ -262,8 +263,7 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     names = model.input_names
     theirs = Columns(names, len(names), model.training.data.features or "")
     there, kept = (match(part.columns(), theirs).places for part in (lists, chosen))
-    lost = np.setdiff1d(there[there >= 0], kept)
-    if len(lost):
+    if len(lost := np.setdiff1d(there[there >= 0], kept)):
         found = f"{count(len(lost), 'feature')} of the model ({some([names[j] for j in lost.tolist()])})"
         raise ConfigError(f"--features leaves out {found}, which takes its own columns; leave the option out")
     return chosen

@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
@@ -18,6 +19,7 @@ from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.categories import column_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import switched
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
@@ -27,12 +29,13 @@ from rerank.formats.base import format_of
 from rerank.formats.common import note
 from rerank.formats.streaming import Blocks, NeedsWholeError, blocks_of
 from rerank.formats.streaming.chunks import with_empty_ids
+from rerank.metrics.relevance import resolve_ties
 from rerank.models.base import Model
-from rerank.models.predictions import Writer, table_lines
+from rerank.models.predictions import table_lines
 
-# Outputs that a list gives whatever the other lists are. A run's order of ties depends on all ids.
-OUTPUTS = ("scores", "grades", "probabilities", "table", "best")
-_WITH_IDS = ("table", "best")
+# Outputs that a list gives whatever the other lists are.
+OUTPUTS = ("scores", "grades", "probabilities", "table", "best", "run")
+_WITH_IDS = ("table", "best", "run")
 # Models whose scores are the same bits whatever block and layout an item is in.
 _KINDS = ("linear", "thresholds", "stumps", "trees")
 _TRAINED_ON = "lists that the model was trained on"
@@ -74,7 +77,7 @@ def predict_file(
     as_: str,
     out: str,
     answer: Answer,
-    writer: Writer,
+    writer: Lines,
     strict: bool,
 ) -> Streamed | None:
     """Write predictions block by block.
@@ -96,7 +99,7 @@ def predict_file(
     answer : callable
         Returns scores, grades or probabilities of lists (n_items) in the order of the caller's rows.
     writer : callable
-        As in ``predictions.WRITERS``.
+        Returns the lines of lists and their scores (n_items), see ``predictions.WRITERS``.
     strict : bool
         Refuse features that the model does not know, features that are absent, and lists that are apart.
 
@@ -143,12 +146,12 @@ def predict_file(
         return Streamed(model, Size(lists.n_lists, lists.n_items), _switched(model, as_, lists, items))
 
 
-def _lines(model: Model, as_: str, writer: Writer) -> Lines:
+def _lines(model: Model, as_: str, writer: Lines) -> Lines:
     """Return what makes the lines of lists and their scores (n_items)."""
 
     def lines(lists: CandidateLists, items: Floats) -> Iterable[str]:
         if as_ != "table" or model.calibration is None:
-            return writer(lists, items, "")
+            return writer(lists, items)
         return table_lines(lists, items, "", model.calibration.columns(lists, items))
 
     return lines
@@ -204,8 +207,9 @@ class _Predicting:
         self.size, self.switched = Size(), None if model.keep_margin is None else 0
         self.notes: dict[str, type[Warning]] = {}
         self.known = [0, 0]  # lists that the model was trained on, and those that could be known
-        self.columns: _Columns | None = None
+        self.columns = _Columns()
         self.has_ids: bool | None = None
+        self.ties = ""
 
     def write(self, file: IO[bytes], printed: _Printed) -> Streamed:
         """Write all lines."""
@@ -220,7 +224,7 @@ class _Predicting:
                     printed.add(content)
                     advance(lists.n_lists)
         except NeedsWholeError:
-            self.notes, self.known, self.columns = {}, [0, 0], None  # those of the whole file are given
+            self.notes, self.known, self.columns = {}, [0, 0], _Columns()  # those of the whole file are given
             raise
         finally:
             self._give_notes(source)
@@ -234,6 +238,8 @@ class _Predicting:
         """Return the output for some lists."""
         if self.as_ in _WITH_IDS:
             lists = self._with_ids(lists)
+        if self.as_ == "run":
+            self._check_ties(lists)
         found = found_in(self.model.training.data.sketch or "", self.model.input_names, lists, poor=False)
         self.known = [self.known[0] + sum(found), self.known[1] + len(found)]
         scores = self.answer(self._aligned(lists), strict=self.strict)
@@ -244,7 +250,13 @@ class _Predicting:
         return encoded(self.lines(lists, items))
 
     def _with_ids(self, lists: CandidateLists) -> CandidateLists:
-        """The lists, whose items have ids if those before have them; FormatError if only these have."""
+        """The lists with their ids or numbers, and ids of items if those before have them.
+
+        FormatError if only these items have ids.
+        """
+        if lists.list_ids is None:
+            numbers = range(self.size.n_lists + 1, self.size.n_lists + lists.n_lists + 1)
+            lists = replace(lists, list_ids=StringColumn.from_strings(map(str, numbers)))
         has = lists.item_ids is not None
         if self.has_ids is False and has:
             assert lists.item_ids is not None
@@ -256,6 +268,15 @@ class _Predicting:
             return lists
         return with_empty_ids(lists)
 
+    def _check_ties(self, lists: CandidateLists) -> None:
+        """Raise NeedsWholeError if ties are not broken as in the lists before, see ``run_lines``."""
+        ties = resolve_ties(lists, None)
+        self.ties = self.ties or ties
+        if ties != self.ties:
+            ids = "unique" if ties == "trec" else "no unique"
+            line = int(self.blocks.item_lines(lists.n_items)[0])
+            raise NeedsWholeError(lists.source, line, f"{ids} ids of items", "ids as in the lines before")
+
     def _aligned(self, lists: CandidateLists) -> CandidateLists:
         """The lists with the columns of the model; what does not match is noted for all blocks together."""
         model, selection = self.model, self.model.training.data.features or ""
@@ -264,9 +285,7 @@ class _Predicting:
             ready = aligned(
                 lists, model.input_names, selection=selection, fill=model.fill, strict=self.strict
             )
-        if heard:
-            self.columns = self.columns or _Columns()
-            self.columns.add(lists)
+        self.columns.add(lists, matches=not heard)
         return ready
 
     @contextmanager
@@ -283,25 +302,31 @@ class _Predicting:
         hits, total = self.known
         if hits and hits / total >= LEAST_SHARE:
             note(f"{source}: {hits / total:.0%} of the lists have the features of {_TRAINED_ON}")
-        if self.columns is not None:
+        if not self.columns.match:
             self.columns.give_note(self.model, source)
 
 
 class _Columns:
-    """The columns of blocks that do not match those of the model."""
+    """The columns of all blocks, and whether those of each match those of the model."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
         self.occur: set[int] = set()
-        self.dense, self.named = False, True
+        self.dense, self.named, self.match = False, True, True
+        self.last: list[str] | None = None
 
-    def add(self, lists: CandidateLists) -> None:
+    def add(self, lists: CandidateLists, *, matches: bool) -> None:
         """Add the columns of a block."""
+        self.match &= matches
+        names = list(lists.names())
+        if matches and names == self.last:
+            return
+        self.last = names
         self.named &= lists.feature_names is not None
-        names = lists.names()
         for name in names:
             self.places.setdefault(name, len(self.places))
-        self.occur |= {self.places[names[j]] for j in lists.features.occurring().tolist()}
+        occur = range(len(names)) if matches else lists.features.occurring().tolist()
+        self.occur |= {self.places[names[j]] for j in occur}
         self.dense |= isinstance(lists.features, Dense)
 
     def give_note(self, model: Model, source: str) -> None:

@@ -21,7 +21,7 @@ from rerank.data.reading import ReadOptions
 from rerank.data.store import arrays_of
 from rerank.formats import load
 from rerank.formats import svmlight as format
-from rerank.formats.svmlight import stream
+from rerank.formats.streaming import pieces as stream
 
 
 def outcome(path: Path, large: int, piece: int, **options: Any) -> tuple[object, ...]:

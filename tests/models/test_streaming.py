@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
 import sys
 from collections.abc import Callable
@@ -97,7 +98,7 @@ def same(run: Run, *arguments: Any, blocks: tuple[int, ...] = (1, 70, 400, 1 << 
     return whole
 
 
-OUTPUTS = ["scores", "table", "best"]
+OUTPUTS = ["scores", "table", "best", "run"]
 
 
 @pytest.mark.parametrize("as_", OUTPUTS)
@@ -295,3 +296,144 @@ def test_stores(models: dict[str, str], run: Run, tmp_path: Path) -> None:
                 assert same(run, models[name], tmp_path / f"{layout}.store", "--as", as_)[0] == 0
     options = ("--features", "1-4", "--first-best", "1", "--keep-margin", "1")
     assert same(run, models["zscore"], tmp_path / "dense.store", *options)[0] == 0
+
+
+def jsonl_of(n_lists: int, seed: int, per_line: str, change: str = "") -> bytes:
+    """A list or a candidate a line; some features are left out, some keys are odd, some lines are blank."""
+    rng = random.Random(seed)
+    lines = []
+    for q in range(n_lists):
+        prompt = {"prompt": f"p{q}"} if rng.random() < 0.9 else {}
+        candidates: list[dict[str, Any]] = []
+        for i in range(rng.randint(0 if per_line == "list" and q else 1, 4)):
+            features = {str(j): rng.randint(-99, 99) / 8 for j in range(1, 5) if rng.random() < 0.9}
+            if change == "late" and q > n_lists // 2:
+                features["late"] = 1.5
+            one: dict[str, Any] = {"text": f"t {q} {i}", "id": f"d{i}", "label": i % 3, "features": features}
+            odd = {"rank": i} if rng.random() < 0.3 else {"note": "x"} if rng.random() < 0.5 else {}
+            candidates.append(one | odd)
+        if change == "flat":
+            candidates = [
+                {"text": one["text"], "id": one["id"], "1": 0.5, "2": i, "3": 1, "4": q}
+                for i, one in enumerate(candidates)
+            ]
+        if per_line == "list":
+            own = {"id": f"q{q}"} if change != "no ids" else {}
+            lines.append(json.dumps({**own, **prompt, "candidates": candidates}))
+        else:
+            lines += [json.dumps({"list": f"q{q}", **prompt, **one}) for one in candidates]
+        if rng.random() < 0.1:
+            lines.append("")
+    return "\n".join(lines).encode()
+
+
+def moses_of(n_lists: int, seed: int, change: str = "") -> bytes:
+    rng = random.Random(seed)
+    lines = []
+    for q in range(n_lists):
+        for i in range(rng.randint(1, 4)):
+            values = [rng.randint(-99, 99) / 8 for _ in range(4)]
+            named = [f"{j}= {value}" for j, value in enumerate(values, 1)]
+            named = [one for one in named if change != "gaps" or rng.random() < 0.8]
+            if change == "late" and q > n_lists // 2:
+                named.append("late= 1 2")
+            lines.append(f"{q} ||| text {q} {i} ||| {' '.join(named)} ||| {-i}")
+    return "\n".join(lines).encode()
+
+
+def run_of(n_queries: int, seed: int, change: str = "") -> bytes:
+    rng = random.Random(seed)
+    lines = []
+    for q in range(n_queries):
+        for i in range(rng.randint(1, 4)):
+            tag = "other" if change == "tags" and q > n_queries // 2 else "1"
+            rank = 9 - i if change == "disorder" and q % 3 else i
+            lines.append(f"q{q} Q0 d{i} {rank} {8 - i - rng.random()} {tag}")
+        if rng.random() < 0.1:
+            lines.append("")
+    return "\n".join(lines).encode()
+
+
+TEXTS: dict[str, tuple[str, bytes]] = {
+    "lists": ("jsonl", jsonl_of(25, 1, "list")),
+    "lists without ids": ("jsonl", jsonl_of(25, 2, "list", "no ids")),
+    "late feature": ("jsonl", jsonl_of(25, 3, "list", "late")),
+    "items": ("jsonl", jsonl_of(25, 4, "item")),
+    "flat items": ("jsonl", jsonl_of(25, 5, "item", "flat")),
+    "late feature of items": ("jsonl", jsonl_of(25, 6, "item", "late")),
+    "moses": ("moses", moses_of(25, 1)),
+    "moses with gaps": ("moses", moses_of(25, 2, "gaps")),
+    "moses, late": ("moses", moses_of(25, 3, "late")),
+    "run": ("trec", run_of(25, 1)),
+    "run, disorder": ("trec", run_of(25, 2, "disorder")),
+    "run, tags": ("trec", run_of(25, 3, "tags")),
+}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_other_texts(models: dict[str, str], run: Run, tmp_path: Path, form: str) -> None:
+    """Lists and candidates of JSON Lines, N-best lists and runs, whose features and tags may come late."""
+    format, content = TEXTS[form]
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    for name, as_ in (("list", "table"), ("mean", "run"), ("perceptron", "scores")):
+        options = ("--as", as_, "--format", format)
+        blocks = (1, 400) if as_ == "table" else (150,)
+        assert same(run, models[name], path, *options, "--out", tmp_path / "out", blocks=blocks)[0] == 0
+        if "tags" not in form and not (name == "mean" and "late" in form):
+            packed = gzip.compress(content)
+            assert same(run, models[name], "-", *options, content=packed, blocks=(200,))[1]
+
+
+FAULTS = {
+    "lists": b'{"id": "z", "candidates": [{"text": 1, "id": "d", "label": 1, "features": {}}]}',
+    "items": b'{"list": "z", "id": "d", "label": 1, "features": {"1": 2}}',  # no text
+    "flat items": b'{"list": "z", "text": "t", "id": "d", "1": "x", "2": 1, "3": 1, "4": "0.5"}',
+    "moses": b"z ||| t ||| 1= x 2= 1 3= 1 4= 1 ||| 1",
+    "run": b"z Q0 d first 2 1",
+}
+
+
+@pytest.mark.parametrize("form", FAULTS)
+def test_faults_of_other_texts(models: dict[str, str], run: Run, tmp_path: Path, form: str) -> None:
+    """The error is that of the whole file, and what was printed before stays."""
+    format, content = TEXTS[form]
+    path = tmp_path / "a.txt"
+    path.write_bytes(content + b"\n" + FAULTS[form])
+    whole = run(WHOLE, models["perceptron"], path, "--format", format)
+    assert (whole[0], whole[1]) == (2, "")
+    assert f":{content.count(b'%c' % 10) + 2}: found" in whole[2][0]
+    for block in (1, 300):
+        code, out, err = run(block, models["perceptron"], path, "--format", format)
+        assert (code, bool(out), err[0]) == (2, True, whole[2][0])
+
+
+def test_a_list_on_two_lines(models: dict[str, str], run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    content = TEXTS["lists"][1]
+    path.write_bytes(content + b"\n" + content.splitlines()[0])
+    whole = run(WHOLE, models["perceptron"], path)
+    code, out, err = run(300, models["perceptron"], path)
+    assert (code, bool(out), err) == (2, True, whole[2])
+    assert "again (line 1) at id, expected each list once" in err[0]
+
+
+@pytest.mark.filterwarnings("ignore::rerank.DataNote")
+def test_parquet(models: dict[str, str], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    from rerank.formats import parquet
+
+    monkeypatch.setattr(parquet, "_ROWS", 3)
+    (tmp_path / "a.csv").write_text(table_of(20, 4))
+    lists = rerank.load(tmp_path / "a.csv")
+    path = tmp_path / "a.parquet"
+    rerank.save(lists, str(path))
+    assert same(run, models["list"], path, "--as", "run", blocks=(1,))[0] == 0
+    content = path.read_bytes()
+    assert same(run, models["list"], "-", "--format", "parquet", content=content, blocks=(1,))[1]
+    rows = [f"q{i // 2},{i},{'' if i == 37 else 1},2,3,4" for i in range(40)]
+    (tmp_path / "b.csv").write_text("\n".join(["qid,id,1,2,3,4", *rows, ""]))
+    rerank.save(rerank.load(tmp_path / "b.csv", missing="nan"), str(path))
+    code, _, err = run(1, models["list"], path)
+    assert code == 2
+    assert ":38: found a missing value in column '1'" in err[0]

@@ -151,7 +151,7 @@ class FeatureBuilder:
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
         self.n_items = 0
-        self._values = array("d")
+        self.values = array("d")
         self._uniform: array[int] | None = None  # the columns of every item so far
         self._columns: array[int] | None = None
         self._lengths = array("q")
@@ -174,7 +174,7 @@ class FeatureBuilder:
             self._columns = self._kept_columns()
         self._columns.frombytes(columns.tobytes())
         self._lengths.frombytes(lengths.tobytes())
-        self._values.frombytes(values.tobytes())
+        self.values.frombytes(values.tobytes())
         self.n_items += len(lengths)
 
     def add_uniform(self, columns: array[int], values: array[float] | Floats, n: int) -> None:
@@ -186,7 +186,7 @@ class FeatureBuilder:
         if self._columns is not None:
             self._columns.extend(columns * n)
             self._lengths.extend(array("q", [len(columns)]) * n)
-        self._values.frombytes(values.tobytes())
+        self.values.frombytes(values.tobytes())
         self.n_items += n
 
     def _kept_columns(self) -> array[int]:
@@ -211,11 +211,9 @@ class FeatureBuilder:
         Warns how many values are absent. Whether the features are dense is decided by ``wants_dense``.
         """
         width = len(self.names)
-        absent = self.n_items * width - len(self._values)
-        if absent:
-            taken = "missing (NaN)" if options.missing == "nan" else "0 (missing=nan keeps them apart)"
-            note(f"{source}: {absent} of {self.n_items * width} feature values are absent; taken as {taken}")
-        values = np.frombuffer(self._values, dtype=np.float64)
+        absent = self.n_items * width - len(self.values)
+        note_absent(absent, self.n_items * width, options, source)
+        values = np.frombuffer(self.values, dtype=np.float64)
         dense = wants_dense(options, len(values), self.n_items * width, source)
         if dense and options.dtype == "float32":
             check_float32(values, source)
@@ -237,6 +235,13 @@ class FeatureBuilder:
             rows = np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))
             out[rows, columns[part]] = values[part]
         return Dense(out)
+
+
+def note_absent(absent: int, n_cells: int, options: ReadOptions, source: str) -> None:
+    """Warn that values are absent, if some are."""
+    if absent:
+        taken = "missing (NaN)" if options.missing == "nan" else "0 (missing=nan keeps them apart)"
+        note(f"{source}: {absent} of {n_cells} feature values are absent; taken as {taken}")
 
 
 def uniform_width(columns: Ints, lengths: Index) -> int | None:
@@ -466,13 +471,7 @@ class Columns:
         prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
         if prompts is None and len(self.prompts):
             self.ignore(self.prompt_key, len(self.prompts))
-        if self.ignored:
-            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
-            more = len(self.ignored) - 12
-            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
-        known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
-        others = [key for key in (*self.builder.names, *self.ignored) if key not in known]
-        note_resembling(self.source, others, LISTS)
+        self.note_keys()
         if len(self.answers):
             self.fill_answers()
         trees, structures = self.trees.finish(rows)
@@ -498,6 +497,16 @@ class Columns:
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,
         )
+
+    def note_keys(self) -> None:
+        """Warn about keys that are ignored, and those that resemble known ones."""
+        if self.ignored:
+            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
+            more = len(self.ignored) - 12
+            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
+        known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
+        others = [key for key in (*self.builder.names, *self.ignored) if key not in known]
+        note_resembling(self.source, others, LISTS)
 
 
 def _logprobs(column: list[Any], key: str) -> Extra | None:

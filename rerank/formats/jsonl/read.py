@@ -65,7 +65,7 @@ class Reader(ABC):
         self.grouper = Grouper(source, options.strict)
         self._waiting: list[dict[str, Any]] = []
         self._lines: list[int] = []  # of each of them
-        self._seen: dict[str, Any] = {}  # the keys of lines with the last value of each
+        self.seen: dict[str, Any] = {}  # the keys of lines with the last value of each
         self._plain: PlainLines | None = None
         self._planned = False  # after the last line that was not plain
 
@@ -75,7 +75,7 @@ class Reader(ABC):
 
     def learn(self, entry: dict[str, Any]) -> None:
         """Remember what a line holds that has been added."""
-        self._seen.update(entry)
+        self.seen.update(entry)
         self._planned = False
 
     def plain(self) -> PlainLines | None:
@@ -95,7 +95,7 @@ class Reader(ABC):
     def _add_of_lists(self, plain: PlainLines, parts: list[Part], first: Index) -> None:
         """Add prompts and references of lists, whose first lines are ``first`` of those in ``parts``."""
         columns, of = self.columns, plain.plan.of
-        columns.prompt_key = prompt_key(self._seen)
+        columns.prompt_key = prompt_key(self.seen)
         if "prompt" in of:
             part = parts[of["prompt"]]
             columns.prompts.join(part.strings().take(first[is_string(part.kinds[first])]))
@@ -141,7 +141,7 @@ class ListReader(Reader):
         self.known = {candidates, *REFERENCES, *PROMPTS, list_key}
         self.lines: dict[str, int] = {}
         self.empty = 0
-        self._seen_of_items: dict[str, None] = {}
+        self.seen_of_items: dict[str, None] = {}
 
     def add(self, entry: dict[str, Any], line: int) -> None:
         """Add the list of a line; raises MisfitError."""
@@ -171,10 +171,10 @@ class ListReader(Reader):
     def learn(self, entry: dict[str, Any]) -> None:
         super().learn(entry)
         for item in entry[self.candidates]:
-            self._seen_of_items.update(dict.fromkeys(item if isinstance(item, dict) else ("text",)))
+            self.seen_of_items.update(dict.fromkeys(item if isinstance(item, dict) else ("text",)))
 
     def _plan(self) -> Plan:
-        return plan_of_lists(self.columns, self.candidates, self.list_key, self._seen, self._seen_of_items)
+        return plan_of_lists(self.columns, self.candidates, self.list_key, self.seen, self.seen_of_items)
 
     def add_plain(self, plain: PlainLines, parts: list[Part], n: int, line: int) -> None:
         """Add ``n`` lines that have been taken apart, from ``line`` on; raises FormatError."""
@@ -221,9 +221,13 @@ class ListReader(Reader):
     def finish(self) -> CandidateLists:
         if not len(self.grouper):
             raise FormatError(self.source, None, "no candidate", "one at least")
+        self.note_empty()
+        return super().finish()
+
+    def note_empty(self) -> None:
+        """Warn about lists without a candidate."""
         if self.empty:
             note(f"{self.source}: {count(self.empty, 'list')} without a candidate left out")
-        return super().finish()
 
 
 class ItemReader(Reader):
@@ -259,7 +263,7 @@ class ItemReader(Reader):
         self.wait([entry], line)
 
     def _plan(self) -> Plan:
-        return plan_of_items(self.columns, self.list_key or "", self._seen)
+        return plan_of_items(self.columns, self.list_key or "", self.seen)
 
     def add_plain(self, plain: PlainLines, parts: list[Part], n: int, line: int) -> None:
         """Add ``n`` lines that have been taken apart, from ``line`` on; raises FormatError."""
@@ -309,7 +313,7 @@ class ItemReader(Reader):
         prompts, references = shared.prompts, shared.references
         is_text = prompts is not None and is_string(shared.kinds[place])
         if prompts is not None and is_text and hash(prompts[place]) != self.prompts[number]:
-            self.columns.ignore(prompt_key(self._seen))
+            self.columns.ignore(prompt_key(self.seen))
         if references is not None and shared.hash_of_references(place) != self.references[number]:
             raise self._other_references(name).at(self.source, line)
 
@@ -360,7 +364,7 @@ def _hash_of(entry: dict[str, Any]) -> int:
     return hash(tuple(references_of(entry) or ()))
 
 
-_ONE_LINE = "one whole JSON object per line"
+ONE_LINE = "one whole JSON object per line"
 _BLANKS = b" \t\r\n"
 _BLANK_LINES = re.compile(rb"[ \t\r\n]*\n")
 _PIECE = 1 << 20  # bytes that are taken apart together, at least
@@ -371,7 +375,7 @@ _MOST_SINGLE = 1024
 def read_jsonl(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a file of either shape; raises FormatError."""
     source = shown(path)
-    blocks = _Blocks(source, options)
+    blocks = LineReader(source, options)
     try:
         for block in whole_lines(path):
             blocks.add(block)
@@ -381,12 +385,12 @@ def read_jsonl(path: str, options: ReadOptions) -> CandidateLists:
         raise
     if blocks.reader is None:
         found = "an empty file" if blocks.line == 0 else "blank lines only"
-        raise FormatError(source, None, found, _ONE_LINE)
+        raise FormatError(source, None, found, ONE_LINE)
     blocks.reader.flush()
     return blocks.reader.finish()
 
 
-class _Blocks:
+class LineReader:
     """Adds blocks of lines to a reader: plain lines many at a time, the others one by one."""
 
     def __init__(self, source: str, options: ReadOptions) -> None:
@@ -420,11 +424,11 @@ class _Blocks:
 
     def _add_line(self, raw: bytes) -> None:
         try:
-            value = parsed(raw, _ONE_LINE)
+            value = parsed(raw, ONE_LINE)
             if type(value) is not dict and (value is not None or raw.strip(_BLANKS)):
-                raise MisfitError("", described(value), _ONE_LINE)
+                raise MisfitError("", described(value), ONE_LINE)
             if value is not None:
-                self.reader = self.reader or _reader_of(value, self.source, self.options)
+                self.reader = self.reader or reader_of(value, self.source, self.options)
                 self.reader.add(value, self.line)
                 self.reader.learn(value)
         except MisfitError as misfit:
@@ -454,7 +458,7 @@ class _Blocks:
         return at
 
 
-def _reader_of(first: dict[str, Any], source: str, options: ReadOptions) -> ListReader | ItemReader:
+def reader_of(first: dict[str, Any], source: str, options: ReadOptions) -> ListReader | ItemReader:
     """Return a reader of the shape that the first line has."""
     candidates = next((key for key in CANDIDATES if isinstance(first.get(key), list)), None)
     wanted = options.list_column

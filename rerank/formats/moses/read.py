@@ -1,4 +1,4 @@
-"""Reading of Moses N-best files, in two passes over each piece: lines, ids and names, then numbers.
+"""NBestReading of Moses N-best files, in two passes over each piece: lines, ids and names, then numbers.
 
 Memory holds the columns of the lists and one piece of a file. Lists whose lines are not contiguous, or are in
 several files, are brought together at the end.
@@ -6,14 +6,14 @@ several files, are brought together at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct, field
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import shown
-from rerank.core.types import AnyArray, Floats, Index, Ints
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Ints
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -192,19 +192,21 @@ def _places(these: Columns, of: Columns) -> Index:
 
 def read_lists(paths: Sequence[str], options: ReadOptions) -> CandidateLists:
     """Return the lists of one file, or of several joined by id; raises FormatError at the first bad line."""
-    reading = _Reading(options)
+    reading = NBestReading(options)
     for path in paths:
-        reading.read(path)
+        reading.read(
+            NBestFile(shown(path), len(reading.totals)), pieces_of_lines(path, f"lines '{EXPECTED}'")
+        )
     return reading.lists()
 
 
-class _Reading:
+class NBestReading:
     """The lists that were read so far."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
         self.vocabulary = Vocabulary()
-        self.files: list[_File] = []
+        self.files: list[NBestFile] = []
         self.features = FeatureBlocks(options)
         self.columns = Columns(np.zeros(0, dtype=np.int64), [], 0)
         self.fault: Fault | None = None  # of the names as a whole
@@ -219,12 +221,12 @@ class _Reading:
         self.ends = Rows("places of texts", np.int64)
         self.ends.more(1)[0] = 0
 
-    def read(self, path: str) -> None:
-        """Read one file."""
-        file = _File(shown(path), len(self.totals))
+    def read(
+        self, file: NBestFile, pieces: Iterable[Bytes], kinds: AnyArray | None = None
+    ) -> AnyArray | None:
+        """Read pieces of one file; return what each column of a line holds, for pieces that follow."""
         self.files.append(file)
-        kinds = None
-        for text in pieces_of_lines(path, f"lines '{EXPECTED}'"):
+        for text in pieces:
             if kinds is None:
                 kinds = column_kinds(file.path, text)
             row, n = len(self.totals), count_lines(text)
@@ -246,6 +248,7 @@ class _Reading:
                     check_numbers(piece, self.vocabulary, n)
                 except FormatError as error:
                     self.wrong = error
+        return kinds
 
     def _add_texts(self, piece: Piece) -> None:
         offsets = offsets_of(piece.spans[:, 1])
@@ -309,7 +312,7 @@ class _Reading:
         )
 
 
-class _File:
+class NBestFile:
     """The runs of lines of one list in a file, whose first row is ``first``."""
 
     def __init__(self, path: str, first: int) -> None:
@@ -339,7 +342,7 @@ class _File:
         return row - self.first + 1
 
 
-def _check_file(parts: Sequence[_File], ids: Sequence[bytes], strict: bool) -> None:
+def _check_file(parts: Sequence[NBestFile], ids: Sequence[bytes], strict: bool) -> None:
     """Report, or under ``strict`` refuse, lists of one file whose lines are not contiguous.
 
     ``parts`` are several if it was given several times: their lines count as those of one file.

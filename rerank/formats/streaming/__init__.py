@@ -17,13 +17,21 @@ from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading, ReadOptions
 from rerank.formats.base import LARGE, NEXT_BLOCK, Format
-from rerank.formats.streaming import store, svmlight, table
 from rerank.formats.streaming.chunks import BlockReader
+from rerank.formats.streaming.seen import ListsApartError, SeenLists
 from rerank.formats.streaming.seen import NeedsWholeError as NeedsWholeError
-from rerank.formats.streaming.seen import SeenLists
 
-# Options of reading that mean the same for a block as for the file.
-_OPTIONS = {"store": store.OPTIONS, "svmlight": svmlight.OPTIONS, "table": table.OPTIONS}
+_BY_NAME = {"list_column", "label_column", "id_column", "text_column", "answer_column"}
+# Options of reading that mean the same for a block as for the file, by format.
+_OPTIONS: dict[str, set[str]] = {
+    "store": {"missing"},
+    "svmlight": {"strict", "missing", "zero_based", "feature_names", "layout", "dtype"},
+    "table": {"strict", "missing", "layout", "dtype"} | _BY_NAME,
+    "parquet": {"strict", "missing", "layout", "dtype"} | _BY_NAME,
+    "jsonl": {"strict", "missing", "layout"} | _BY_NAME,
+    "moses": {"strict", "missing", "layout"},
+    "trec": {"strict", "dtype"},
+}
 
 
 class _EndError(Exception):
@@ -74,7 +82,10 @@ class Blocks:
             if found is None:
                 raise _EndError
             if not (reader.ids_differ or may_be_apart):
-                seen.add(found, reader.item_lines)
+                try:
+                    seen.add(found, reader.item_lines)
+                except ListsApartError as error:
+                    raise reader.apart(error) from None
             return found
 
         while True:
@@ -126,12 +137,40 @@ def blocks_of(
     if format not in _OPTIONS or set(reading.changed()) - _OPTIONS[format]:
         return None
     if format == "store":
+        from rerank.formats.streaming import store
+
         return Blocks(store.StoreBlocks(path)) if store.is_streamed(path, LARGE) else None
     if not is_pipe(path) and not (os.path.isfile(path) and os.path.getsize(path) >= LARGE):
         return None
+    reader = _reader_of(path, format, reading, n_columns, filled)
+    return None if reader is None else Blocks(reader)
+
+
+def _reader_of(path: str, format: str, reading: Reading, n_columns: int, filled: bool) -> BlockReader | None:
+    """The reader of a text or a Parquet file; only the modules of its format are imported."""
     if format == "table":
-        return Blocks(table.TableBlocks(path))
+        from rerank.formats.streaming import table
+
+        return table.TableBlocks(path)
+    if format == "parquet":
+        from rerank.formats.streaming import parquet
+
+        return parquet.ParquetBlocks(path)
+    if format == "trec":
+        from rerank.formats.streaming import trec
+
+        return trec.RunBlocks(path)
     if reading.features or reading.first_best not in (None, "input"):
         return None  # the columns of a block need not be those of the file
+    if format == "jsonl":
+        from rerank.formats.streaming import jsonl
+
+        return jsonl.JSONLinesBlocks(path, reading, filled)
+    if format == "moses":
+        from rerank.formats.streaming import moses
+
+        return moses.MosesBlocks(path, filled)
+    from rerank.formats.streaming import svmlight
+
     width = svmlight.least_width(path, reading, n_columns, filled)
-    return None if width is None else Blocks(svmlight.SVMLightBlocks(path, width))
+    return None if width is None else svmlight.SVMLightBlocks(path, width)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.errors import FormatError
 from rerank.core.types import Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
@@ -75,6 +76,10 @@ class BlockReader(ABC):
     @abstractmethod
     def item_lines(self, n_items: int) -> Index:
         """Return the line of each item of the block that was read last, in the order of the file."""
+
+    def apart(self, error: FormatError) -> FormatError:
+        """Return the error for a list whose lines are not together, as the format has it."""
+        return error
 
     @abstractmethod
     def drain(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,22 @@ class NeedsWholeError(FormatError):
 
 
 class ListsApartError(NeedsWholeError):
-    """The lines of a list are not together."""
+    """The lines of a list are not together: ``again`` is one of list ``name`` apart from its ``first``."""
+
+    def __init__(self, path: str, again: int, name: str, first: int) -> None:
+        self.name, self.first = name, first
+        found = f"list {quoted(name)} again (its first line is {first})"
+        super().__init__(path, again, found, "the lines of a list together")
+
+
+def refuse_late_columns(lists: CandidateLists, names: Sequence[str], line: int) -> None:
+    """Raise NeedsWholeError if lists, from a line on, have other features than those before."""
+    if lists.names() != list(names):
+        new = sorted(set(lists.names()) - set(names))
+        found = f"the first value of feature {quoted(new[0])}" if new else "other features"
+        raise NeedsWholeError(
+            lists.source, line, found, "the features of the first lines; --out FILE reads all"
+        )
 
 
 class SeenLists:
@@ -72,7 +87,4 @@ class SeenLists:
             self._parts.append((known[order], begins[order]))
 
     def _error(self, name: str, again: int, first: int) -> ListsApartError:
-        expected = "the lines of a list together"
-        return ListsApartError(
-            self._source, int(again), f"list {quoted(name)} again (its first line is {first})", expected
-        )
+        return ListsApartError(self._source, int(again), name, int(first))

@@ -14,7 +14,6 @@ from rerank.data.shards.read import shard_blocks
 from rerank.formats.base import FORMATS
 from rerank.formats.streaming.chunks import BlockReader
 
-OPTIONS = frozenset({"missing"})
 VALUES = 1 << 19  # of features in a block, more only if a list has more
 
 

@@ -10,13 +10,11 @@ import numpy as np
 
 from rerank.core.errors import DataNote, FormatError
 from rerank.core.files.read import is_pipe, read_head, shown
-from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
 from rerank.formats.buffers import BOM, pieces_of_lines
 from rerank.formats.feature_columns import WIDE, read_feature_names
-from rerank.formats.streaming.chunks import BlockReader
-from rerank.formats.streaming.text import TextBlock, blocks_of_lists
+from rerank.formats.streaming.text import TextBlocks
 from rerank.formats.svmlight.read import (
     first_item,
     grouped_items,
@@ -27,26 +25,9 @@ from rerank.formats.svmlight.read import (
 )
 from rerank.native.formats._svmlight import scan
 
-OPTIONS = frozenset({"strict", "missing", "zero_based", "feature_names", "layout", "dtype"})
 _QID = re.compile(rb"[ \t\r]*+[^ \t\r\n#]++[ \t\r]++qid:([^ \t\r\n#]*+)")
 _EXPECTED = "lines 'label qid:ID index:value ...'"
 _FIRST_LINE = re.compile(r"as on line [0-9]+")
-
-
-def last_list(text: bytes, stop: int) -> int:
-    """Return where the last list of a text begins that ends at ``stop``, see ``blocks_of_lists``."""
-    start, last = 0, None
-    while stop > 0:
-        begin = text.rfind(b"\n", 0, stop - 1) + 1
-        found = _QID.match(text, begin, stop)
-        if found is not None and found[1] != last:
-            if last is not None:
-                return start
-            last = found[1]
-        if found is not None:
-            start = begin
-        stop = begin
-    return 0
 
 
 def least_width(path: str, options: ReadOptions, wanted: int, filled: bool) -> int | None:
@@ -85,7 +66,7 @@ def least_width(path: str, options: ReadOptions, wanted: int, filled: bool) -> i
     return max(scan(piece, first, False)[2] for piece in pieces_of_lines(path, _EXPECTED))
 
 
-class SVMLightBlocks(BlockReader):
+class SVMLightBlocks(TextBlocks):
     """The lists of a SVMlight file with qids, block by block.
 
     Parameters
@@ -98,8 +79,10 @@ class SVMLightBlocks(BlockReader):
     def __init__(self, path: str, width: int) -> None:
         super().__init__(path)
         self.width = width
-        self.block = TextBlock(b"", 0)  # that was read last
-        self._texts = blocks_of_lists(path, last_list)
+
+    def key(self, text: bytes, begin: int, end: int) -> bytes | None:
+        found = _QID.match(text, begin, end)
+        return None if found is None else found[1]
 
     def lists(self, options: ReadOptions) -> Iterator[CandidateLists]:
         source, names = shown(self.path), None
@@ -117,9 +100,8 @@ class SVMLightBlocks(BlockReader):
                     warnings.simplefilter("ignore", DataNote)
                     found = grouped_items(items, read_items(items, names, self.width))
             except FormatError as error:
-                line = None if error.line is None else error.line + block.lines_before
-                expected = _FIRST_LINE.sub(f"as on line {first_line}", error.expected)
-                raise FormatError(error.path, line, error.found, expected) from None
+                error.expected = _FIRST_LINE.sub(f"as on line {first_line}", error.expected)
+                raise block.in_file(error) from None
             if found.feature_names is None:
                 self.width = max(self.width, found.n_features)
             n_items += found.n_items
@@ -128,9 +110,5 @@ class SVMLightBlocks(BlockReader):
             yield found
         note_without_ids(source, without, n_items)
 
-    def drain(self) -> None:
-        for _ in self._texts:
-            pass
-
-    def item_lines(self, n_items: int) -> Index:
-        return self.block.item_lines(n_items, lambda line: line.strip(b" \t\r")[:1] not in (b"", b"#"))
+    def is_item(self, line: bytes) -> bool:
+        return line.strip(b" \t\r")[:1] not in (b"", b"#")

@@ -10,13 +10,8 @@ from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
 from rerank.formats.streaming.chunks import BlockReader, Chunk, whole_lists
-from rerank.formats.streaming.seen import NeedsWholeError
+from rerank.formats.streaming.seen import refuse_late_columns
 from rerank.formats.table.read import Source, TableReader
-
-OPTIONS = frozenset(
-    {"strict", "missing", "layout", "dtype"}
-    | {"list_column", "label_column", "id_column", "text_column", "answer_column"}
-)
 
 
 class _Reader(TableReader):
@@ -54,12 +49,8 @@ class TableBlocks(BlockReader):
             if not reader.n_rows:
                 continue
             lists, lines = reader.taken()
-            if names not in (None, lists.feature_names):
-                new = sorted(set(lists.feature_names or ()) - set(names or ()))
-                found = f"the first number of column {new[0]!r}" if new else "other columns of numbers"
-                raise NeedsWholeError(
-                    lists.source, int(lines[0]), found, "those of the first lines; --out FILE reads all"
-                )
+            if names is not None:
+                refuse_late_columns(lists, names, int(lines[0]))
             names = lists.feature_names
             yield lists, lines
         if names is None:

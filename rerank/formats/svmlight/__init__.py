@@ -141,7 +141,7 @@ class SVMLight(Format):
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
         is_large = os.path.isfile(path) and os.path.getsize(path) >= LARGE  # a pipe is none
         if is_large and options.layout != "sparse" and not options.classes:
-            from rerank.formats.svmlight.stream import read_pieces  # small files do without it
+            from rerank.formats.streaming.pieces import read_pieces  # small files do without it
 
             found = read_pieces(path, options, names)
             if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -45,7 +45,7 @@ from rerank.formats.trec.lines import EXPECTED, Lines, read_lines, read_nested
 from rerank.formats.trec.qrels import with_qrels
 from rerank.native.formats._trec import Scanner
 
-_SIX_FIELDS = "six fields: query Q0 document rank score tag"
+SIX_FIELDS = "six fields: query Q0 document rank score tag"
 
 
 class Run(Struct):
@@ -66,25 +66,36 @@ class Run(Struct):
 
 def read_run(path: str, strict: bool) -> Run:
     """Return the run in ``path``; raises FormatError at the first fault."""
-    source = shown(path)
+    run, tags, disorder = run_in(shown(path), whole_lines(path), strict)
+    if len(tags) > 1:
+        note(f"{run.source}: {len(tags)} tags in one run; it is taken as run {quoted(run.tag)}")
+    note_disorder(run.source, *disorder, len(run.queries))
+    return run
+
+
+def run_in(source: str, blocks: Iterable[bytes], strict: bool) -> tuple[Run, list[bytes], tuple[int, int]]:
+    """Return a run, its tags, and in how many queries ranks, or lines of equal rank, differ from scores.
+
+    ``blocks`` are whole lines; raises FormatError at the first fault.
+    """
 
     def words(text: bytes, line: int) -> FormatError:
         fields = text.split()
         if len(fields) != 6:
-            return FormatError(source, line, count(len(fields), "field"), _SIX_FIELDS)
+            return FormatError(source, line, count(len(fields), "field"), SIX_FIELDS)
         if not is_finite(fields[4]):
             return FormatError(source, line, *not_a_number(fields[4], "score"))
         return FormatError(source, line, f"rank {quoted(fields[3])}", "a whole number")
 
     scanner = Scanner(6, query=0, document=2, value=4, rank=3, other=5, together=strict)
-    lines = read_lines(source, whole_lines(path), scanner, words)
-    run = run_of(lines, _SIX_FIELDS)
+    lines = read_lines(source, blocks, scanner, words)
+    run = run_of(lines, SIX_FIELDS)
     tags = lines.others.strings()
     run.tag = tags[int(np.argmax(lines.counts_of_others()))].decode("utf-8", "surrogateescape")
-    if len(tags) > 1:
-        note(f"{source}: {len(tags)} tags in one run; it is taken as run {quoted(run.tag)}")
-    _note_disorder(run)
-    return run
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32).astype(np.float64)  # as trec_eval reads them
+    by_rank, by_line = rises(run.offsets, run.ranks, scores)
+    return run, tags, (int(np.count_nonzero(by_rank)), int(np.count_nonzero(by_line)))
 
 
 def run_of(lines: Lines, expected: str) -> Run:
@@ -105,12 +116,9 @@ def run_of(lines: Lines, expected: str) -> Run:
     return run
 
 
-def _note_disorder(run: Run) -> None:
+def note_disorder(source: str, by_rank: int, by_line: int, n_queries: int) -> None:
     """Warn if the ranks of queries, or lines of equal rank, order documents differently from the scores."""
-    with np.errstate(over="ignore"):
-        scores = run.scores.astype(np.float32).astype(np.float64)  # as trec_eval reads them
-    by_rank, by_line = (int(np.count_nonzero(rising)) for rising in rises(run.offsets, run.ranks, scores))
-    where = f"{run.source}: in {count(by_rank or by_line, 'query', 'queries')} of {len(run.queries)} "
+    where = f"{source}: in {count(by_rank or by_line, 'query', 'queries')} of {n_queries} "
     if by_rank:
         text = "the ranks order documents differently from the scores; first-best follows the ranks"
         note(f"{where}{text}, trec_eval the scores")

@@ -91,7 +91,7 @@ def _spilled(blocks: Blocks, load: Callable[[], CandidateLists], place: str) -> 
         n_bytes += sum(entry.stat().st_size for entry in os.scandir(path))
         parts.append(_Parts(path, np.array(hashes, dtype=np.int64), lists.lengths, flags))
 
-    for lists in blocks.lists(load, may_be_apart=True):
+    for lists in blocks.lists(load, may_be_apart=True, alike=True):
         waiting.append(replace(lists, rows=None))
         apart.append(_apart(lists))
         if sum(one.n_items * max(one.n_features, 8) for one in waiting) * 8 >= _SPILLED:

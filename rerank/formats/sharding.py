@@ -18,7 +18,7 @@ from rerank.data.shards.write import key_of, write_shards
 from rerank.formats.base import format_of, load_for
 from rerank.formats.regrouping import regrouped_blocks
 from rerank.formats.sources import check_outputs
-from rerank.formats.streaming import NeedsWholeError, blocks_of
+from rerank.formats.streaming import ListsApartError, NeedsWholeError, blocks_of
 from rerank.formats.streaming.chunks import with_empty_ids
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([kKMG]?)B?")
@@ -88,19 +88,21 @@ def convert_to_shards(
     check_outputs({"--out": target}, [*paths, *reading.files()], store=True)
     absent = float("nan") if reading.missing == "nan" else 0.0
     apart: list[str] = []
+    wholes: list[str] = []
     has_ids = True if any(map(_names_items, paths)) else None
     while True:
-        files = _Files(paths, apart, has_ids, reading, size)
-        key = key_of([*paths, *reading.files()], (reading, size, apart, has_ids))
+        files = _Files(paths, apart, wholes, has_ids, reading, size)
+        key = key_of([*paths, *reading.files()], (reading, size, apart, wholes, has_ids))
         try:
             made = write_shards(files.blocks(), target, size, key=key, absent=absent)
             return Converted(made, files.n_items)
         except _LateIdsError:
             has_ids = True
         except NeedsWholeError as error:
-            if reading.strict or error.path in apart or error.path not in paths or is_pipe(error.path):
+            are_apart = isinstance(error, ListsApartError)
+            if (reading.strict and are_apart) or error.path not in paths or is_pipe(error.path):
                 raise
-            apart.append(error.path)
+            (apart if are_apart else wholes).append(error.path)
 
 
 def _names_items(path: str) -> bool:
@@ -113,12 +115,18 @@ class _LateIdsError(Exception):
 
 
 class _Files:
-    """The lists of files, block by block; those of ``apart`` are brought together."""
+    """The lists of files, block by block; ``apart`` are brought together, ``wholes`` read whole."""
 
     def __init__(
-        self, paths: Sequence[str], apart: Sequence[str], has_ids: bool | None, reading: Reading, size: int
+        self,
+        paths: Sequence[str],
+        apart: Sequence[str],
+        wholes: Sequence[str],
+        has_ids: bool | None,
+        reading: Reading,
+        size: int,
     ) -> None:
-        self.paths, self.apart, self.reading, self.size = paths, apart, reading, size
+        self.paths, self.apart, self.wholes, self.reading, self.size = paths, apart, wholes, reading, size
         self.n_items = 0
         self.has_ids = has_ids  # None = as the first lists
 
@@ -139,7 +147,7 @@ class _Files:
         """Yield the lists of a file, in blocks if possible."""
         format = self.reading.format or format_of(path)
         known = self.reading.with_settings(format=format)
-        blocks = blocks_of(path, format, self.reading)
+        blocks = None if path in self.wholes else blocks_of(path, format, self.reading)
 
         def load() -> CandidateLists:
             return load_for(path, known, None)
@@ -149,4 +157,4 @@ class _Files:
         elif path in self.apart:
             yield from regrouped_blocks(blocks, load, self.size)
         else:
-            yield from blocks.lists(load)
+            yield from blocks.lists(load, alike=True)

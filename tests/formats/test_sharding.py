@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,31 @@ def test_the_lists_of_the_file(tmp_path: Path, block: int, name: str, shards: st
     assert not notes
     again, _ = converted([tmp_path / "out"], tmp_path / "again", shards)
     assert contents(again) == contents(found)
+
+
+def jsonl(n_lists: int, late: str) -> bytes:
+    """A list a line; those of the second half have more."""
+    lines = []
+    for q in range(n_lists):
+        one: dict[str, Any] = {"text": f"t{q}", "features": {"a": q, "b": 1.5}}
+        if late and q > n_lists // 2:
+            one |= {"label": q % 2} if late == "label" else {"features": {"a": 1, "b": 2, late: 3}}
+        lines.append(json.dumps({"id": f"q{q}", "candidates": [one] * (1 + q % 3)}))
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("late", ["", "c", "label"])
+@pytest.mark.filterwarnings("ignore::rerank.DataNote")
+def test_columns_that_come_late(tmp_path: Path, block: int, late: str) -> None:
+    """Features may come late; if whole columns do, the file is read as a whole."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(jsonl(40, late))
+    found, _ = converted([path], tmp_path / "out", "600B")
+    read = rerank.load(path)
+    arrays, expected = (dict(arrays_of(replace(lists, first_best=None))) for lists in (found, read))
+    assert list(arrays) == list(expected)
+    assert all(np.array_equal(arrays[name], expected[name], equal_nan=True) for name in arrays)
+    assert found.names() == read.names()
 
 
 @pytest.mark.parametrize("name", ["a.letor", "a.csv"])

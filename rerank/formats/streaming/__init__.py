@@ -10,16 +10,19 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rerank.core.errors import DataNote, RerankError
 from rerank.core.files.read import is_pipe, opened, shown
 from rerank.core.types import Index
+from rerank.data.columns.schema import present
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading, ReadOptions
 from rerank.formats.base import LARGE, NEXT_BLOCK, Format
 from rerank.formats.streaming.chunks import BlockReader
-from rerank.formats.streaming.seen import ListsApartError, SeenLists
+from rerank.formats.streaming.seen import ListsApartError as ListsApartError
 from rerank.formats.streaming.seen import NeedsWholeError as NeedsWholeError
+from rerank.formats.streaming.seen import SeenLists
 
 _BY_NAME = {"list_column", "label_column", "id_column", "text_column", "answer_column"}
 # Options of reading that mean the same for a block as for the file, by format.
@@ -51,7 +54,11 @@ class Blocks:
         self._reader = reader
 
     def lists(
-        self, load: Callable[[], CandidateLists], *, may_be_apart: bool = False
+        self,
+        load: Callable[[], CandidateLists],
+        *,
+        may_be_apart: bool = False,
+        alike: bool = False,
     ) -> Iterator[CandidateLists]:
         """Yield the lists, some at a time.
 
@@ -61,6 +68,9 @@ class Blocks:
             Returns the lists of the file through ``Format.read``.
         may_be_apart : bool
             Yield lists that are apart in parts, each with its id, in place of an error.
+        alike : bool
+            Raise NeedsWholeError if not all lists have the same columns, such as labels (but for ids of
+            items), and the same features, later ones perhaps more after these.
 
         Raises
         ------
@@ -88,6 +98,7 @@ class Blocks:
                     raise reader.apart(error) from None
             return found
 
+        form: tuple[Any, ...] | None = None
         while True:
             token = NEXT_BLOCK.set(next_block)
             try:
@@ -98,6 +109,16 @@ class Blocks:
                 return
             finally:
                 NEXT_BLOCK.reset(token)
+            if alike:
+                names = lists.feature_names
+                columns = {name for name, column, _ in present(lists) if column.kind != "names"}
+                now = columns - {"item_ids", "rows"}, names is None, list(names or ())
+                form = form or now
+                if now[:2] != form[:2] or now[2][: len(form[2])] != form[2]:
+                    line = int(reader.item_lines(lists.n_items)[0])
+                    expected = "those of the lines before; a file is read as a whole"
+                    raise NeedsWholeError(lists.source, line, "other columns", expected)
+                form = now
             yield lists
 
     def item_lines(self, n_items: int) -> Index:

@@ -126,8 +126,7 @@ def predict(
     """
     reading = reading or Reading()
     strict = strict or reading.strict
-    name = tag or f"rerank-{ORACLE}" * allow_oracle or "rerank"  # of a run
-    writer = partial(predictions.writer(as_ or "scores"), tag=name)
+    writer = predictions.writer(as_ or "scores")
     if tag is not None and as_ != "run":
         raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
     if keep_margin is not None and as_ in _NO_SCORES:
@@ -164,11 +163,12 @@ def predict(
     answer = predictor(scorer, as_) if as_ in _NO_SCORES else scorer.score
     if keep_margin is not None:
         scorer.keep_margin, scorer.calibration = margin_of(keep_margin), None  # which is of other choices
+    run = tag or f"rerank-{ORACLE}" * allow_oracle or "rerank"
     small = is_path(data) and os.path.isfile(data) and os.path.getsize(data) < LARGE
     if streamed and out is not None and is_path(data) and not small:
         from rerank.models.streaming import predict_file
 
-        if found := predict_file(scorer, os.fspath(data), read, reading, as_, out, answer, writer, strict):
+        if found := predict_file(scorer, data, read, reading, as_, out, answer, writer, strict, run):
             return found
     lists = read(reading)
     known = scorer.training.data.sketch or ""
@@ -188,14 +188,14 @@ def predict(
     columns = {}
     if as_ == "table" and scorer.calibration is not None:
         columns = scorer.calibration.columns(lists, items)
-        writer = partial(predictions.table_lines, tag=name, columns=columns)
+        writer = partial(predictions.table_lines, columns=columns)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
             write_lines(transductive_report, adaptation.tsv())
         if out is not None and format is not None and as_ == "nbest":
             predictions.write_reordered(lists, items, format, out)
         elif out is not None:
-            write_lines(out, writer(lists, items))
+            write_lines(out, writer(lists, items, run))
     if out is None:
         return predictions.in_memory(as_, lists, scores, columns)
     decides = scorer.keep_margin is not None and as_ not in _NO_SCORES

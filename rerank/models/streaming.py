@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ from rerank.formats.streaming import Blocks, NeedsWholeError, blocks_of
 from rerank.formats.streaming.chunks import with_empty_ids
 from rerank.metrics.relevance import resolve_ties
 from rerank.models.base import Model
-from rerank.models.predictions import table_lines
+from rerank.models.predictions import Writer, table_lines
 
 # Outputs that a list gives whatever the other lists are.
 OUTPUTS = ("scores", "grades", "probabilities", "table", "best", "run")
@@ -71,14 +72,15 @@ def streams(model: Model, as_: str) -> bool:
 @opening_once
 def predict_file(
     model: Model,
-    path: str,
+    path: str | os.PathLike[str],
     read: Callable[[Reading], CandidateLists],
     reading: Reading,
     as_: str,
     out: str,
     answer: Answer,
-    writer: Lines,
+    writer: Writer,
     strict: bool,
+    tag: str,
 ) -> Streamed | None:
     """Write predictions block by block.
 
@@ -88,7 +90,7 @@ def predict_file(
     Parameters
     ----------
     model : Model
-    path : str
+    path : path
         The lists; "-" is standard input.
     read : callable
         Returns the lists of the file, or of a block of it, as the model needs them.
@@ -99,9 +101,11 @@ def predict_file(
     answer : callable
         Returns scores, grades or probabilities of lists (n_items) in the order of the caller's rows.
     writer : callable
-        Returns the lines of lists and their scores (n_items), see ``predictions.WRITERS``.
+        As in ``predictions.WRITERS``.
     strict : bool
         Refuse features that the model does not know, features that are absent, and lists that are apart.
+    tag : str
+        The name of a run.
 
     Returns
     -------
@@ -115,6 +119,7 @@ def predict_file(
     """
     if not streams(model, as_) or any(map(column_of, model.input_names)):  # values of categories
         return None
+    path = os.fspath(path)
     format = reading.format or format_of(path)
     missing = reading.missing or read_as(model.missing_policy)
     filled = missing == "nan" or model.fill != 0.0
@@ -122,7 +127,7 @@ def predict_file(
     if blocks is None:
         return None
     reading = reading.with_settings(format=format)
-    lines, printed = _lines(model, as_, writer), _Printed()
+    lines, printed = _lines(model, as_, writer, tag), _Printed()
 
     def load() -> CandidateLists:
         return read(reading)
@@ -146,12 +151,12 @@ def predict_file(
         return Streamed(model, Size(lists.n_lists, lists.n_items), _switched(model, as_, lists, items))
 
 
-def _lines(model: Model, as_: str, writer: Lines) -> Lines:
+def _lines(model: Model, as_: str, writer: Writer, tag: str) -> Lines:
     """Return what makes the lines of lists and their scores (n_items)."""
 
     def lines(lists: CandidateLists, items: Floats) -> Iterable[str]:
         if as_ != "table" or model.calibration is None:
-            return writer(lists, items)
+            return writer(lists, items, tag)
         return table_lines(lists, items, "", model.calibration.columns(lists, items))
 
     return lines

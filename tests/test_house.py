@@ -28,22 +28,22 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2181),
+    "cli": (20, 2177),
     "core": (32, 3585),
-    "data": (36, 5236),
+    "data": (36, 5238),
     "evaluation": (16, 2939),
     "experiments": (10, 1660),
     "extensions": (62, 9245),
     "formats": (35, 6755),
     "learners": (39, 6088),
-    "metrics": (20, 3235),
+    "metrics": (20, 3232),
     "models": (22, 3312),
     "native": (9, 86),
     "report": (10, 1521),
     "similarity": (15, 1884),
     "training": (18, 2159),
 }
-LINES, CODE, FILES, SMALL = 77090, 50090, 349, 44
+LINES, CODE, FILES, SMALL = 77088, 50085, 349, 44
 PRIVATE_ONCE, NAMES_TWICE = 422, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

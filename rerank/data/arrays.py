@@ -50,7 +50,9 @@ def real_array(values: Any, what: str) -> AnyArray:
     what : the name of the values in messages.
     """
     dtype = getattr(values, "dtype", None)
-    if is_masked(values):
+    if type(values) is np.ndarray and dtype in (np.float64, np.float32):
+        found = values
+    elif is_masked(values):
         gone = np.ma.getmaskarray(values)
         if values.dtype == object:
             objects = values.data.copy()

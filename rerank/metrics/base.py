@@ -380,9 +380,8 @@ def _parameters(text: str, metric: str) -> dict[str, str | float]:
 
 def value_text(value: Any) -> str:
     """Return a parameter as a name has it: the shortest text that reads back as the same value."""
-    if isinstance(value, bool | int):
-        return str(int(value))
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    whole = isinstance(value, int | float) and value % 1 == 0
+    return str(int(value)) if whole else str(value)
 
 
 def prepare_all(

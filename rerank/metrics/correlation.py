@@ -36,11 +36,7 @@ class Pairs(Stage):
     def __init__(self, lists: CandidateLists) -> None:
         super().__init__(lists)
         self._concordance = Concordance(labels_of(lists), lists.offsets)
-
-    @property
-    def n_pairs(self) -> Index:
-        """The pairs of each list, int64 (n_lists)."""
-        return self._concordance.n_pairs
+        self.n_pairs: Index = self._concordance.n_pairs  # of each list, int64 (n_lists)
 
     def place(self, scores: ArrayLike) -> Floats:
         """Return the pairs in the right order, a tie counting one half: float64 (n_lists).

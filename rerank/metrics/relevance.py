@@ -40,6 +40,8 @@ class Relevance(Stage):
         self.items: Index = np.flatnonzero(self._placed(self.labels)).astype(np.int64, copy=False)
         self.offsets: Index = np.searchsorted(self.items, lists.offsets).astype(np.int64, copy=False)
         self.item_labels: Floats = self.labels[self.items]
+        # The items by their ids, as _ties returns them, from the first tie on that ids break.
+        self._by_ids: tuple[Index, Index, Index] | None = None
 
     @staticmethod
     def _placed(labels: Floats) -> Mask:
@@ -90,18 +92,20 @@ class Relevance(Stage):
             values = ranked_last(values) if partial else values
             low = values.astype(np.float32, copy=False)
         exact = low if low is values or np.array_equal(low, values) else values
-        placement = _placement.Placement(self.offsets)
-        n_tied = _placement.place(exact, low, self.lists.offsets, self.items, placement)
+        placement, offsets, n_tied = _placement.Placement(self.offsets), self.lists.offsets, 0
+        if ties != "trec" or self._by_ids is None:
+            n_tied = _placement.place(exact, low, offsets, self.items, ties == "input", placement)
+        if ties == "trec" and n_tied and (ids := self.lists.item_ids) is not None:
+            self._by_ids = _ties.by_ids(ids.data, ids.offsets, offsets, self.items)
+        if ties == "trec" and self._by_ids is not None:
+            order, items, numbers = self._by_ids
+            _placement.place(exact[order], low[order], offsets, items, True, placement)
+            placement.order[:] = numbers[placement.order]
         if partial:
             absent = np.isnan(given[self.items[placement.order]])
-            np.asarray(placement.above)[absent] = NOT_RETURNED
-            np.asarray(placement.tied)[absent] = 1
-            n_tied = int(np.count_nonzero(np.asarray(placement.tied) > 1))
+            placement.above[absent] = NOT_RETURNED
+            placement.tied[absent] = 1
             placement.n_returned = np.add.reduceat(~np.isnan(given), self.lists.offsets[:-1], dtype=np.int64)
-        if n_tied and ties != "expected":
-            ids = self.lists.item_ids if ties == "trec" else None
-            text, bounds = (None, None) if ids is None else (ids.data, ids.offsets)
-            _ties.break_ties(exact, self.lists.offsets, self.items, text, bounds, placement)
         return placement
 
     @cached_property
@@ -144,11 +148,8 @@ def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
     with np.errstate(over="ignore"):
         scores = run.astype(np.float32).astype(np.float64)
     known = ~np.isnan(run)
-    if known.all():
-        contradicted, _ = rises(lists.offsets, -first, scores)
-    else:
-        offsets = offsets_of(np.add.reduceat(known, lists.offsets[:-1], dtype=np.int64))
-        contradicted, _ = rises(offsets, -first[known], scores[known])
+    offsets = offsets_of(np.add.reduceat(known, lists.offsets[:-1], dtype=np.int64))
+    contradicted, _ = rises(offsets, -first[known], scores[known])
     if not contradicted.any():
         return scores
     index = lists.list_index

@@ -155,6 +155,31 @@ def test_places_of_extreme_scores_in_long_and_short_lists() -> None:
         assert np.all(np.diff(placed.above) >= 0)
 
 
+@pytest.mark.parametrize("length", [5, 40, 700])
+def test_broken_ties_of_extreme_scores(length: int) -> None:
+    """By the order of the items and by ids, whose order is kept from the first tie on."""
+    rng = np.random.default_rng(length)
+    odd = [0.0, -0.0, 1e300, 1e301, -1e300, np.inf, -np.inf, 1e-40, 1.0, 1.0 + 2**-52, -1.0]
+    labels, ids = rng.integers(0, 2, length).astype(float), [f"d{n}" for n in rng.permutation(length)]
+    lists = CandidateLists.from_arrays(np.zeros((length, 1)), labels, group=[length], item_ids=ids)
+    stages = {ties: Relevance(lists, ties) for ties in ("input", "trec")}
+    for scores in (rng.choice(odd, length), rng.normal(size=length), rng.choice(odd, length)):
+        with np.errstate(over="ignore"):
+            low = scores.astype(np.float32)
+        orders = {
+            "input": sorted(range(length), key=lambda i, s=scores: (-s[i], i)),
+            "trec": sorted(
+                sorted(range(length), key=ids.__getitem__, reverse=True), key=lambda i, s=low: -s[i]
+            ),
+        }
+        for ties, order in orders.items():
+            placed = stages[ties].place(scores)
+            wanted = [i for i in order if labels[i] > 0]
+            assert np.flatnonzero(labels)[placed.order].tolist() == wanted, ties
+            assert placed.above.tolist() == [order.index(i) for i in wanted], ties
+            assert set(placed.tied.tolist()) <= {1}, ties
+
+
 TREC = {
     "AP": "map",
     "AP@10": "map_cut_10",

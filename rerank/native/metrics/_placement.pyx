@@ -97,17 +97,18 @@ cdef struct Room:  # for lists of up to n items
 
 cdef struct Placed:  # of one list, from its first relevant item on, which is number ``base`` of all
     long long base
+    long long first  # the list's first item
     long long* order
     int* above
     int* tied
 
 
 cdef inline void _place_by_passes(
-    const real* s, const float* low, Py_ssize_t n, const real* key, Py_ssize_t m, const Room* room,
-    const Placed* out,
+    const real* s, const float* low, Py_ssize_t n, const real* key, const long long* rel, Py_ssize_t m,
+    bint earlier_first, const Room* room, const Placed* out,
 ) noexcept nogil:
-    """Place the m items with scores key[]: count what is above each, then put each in its slot."""
-    cdef Py_ssize_t j, t, p
+    """Place the m items rel[], whose scores are key[]: count what is above each, then put each in its slot."""
+    cdef Py_ssize_t j, t, p, i
     cdef float* low_key = room.low_key
     cdef int* slots = room.slots
     cdef int* count = room.count
@@ -123,6 +124,12 @@ cdef inline void _place_by_passes(
         for j in range(m):
             if same[j] > 1:
                 _recount(s, low, n, key[j], &count[j], &same[j])
+    if earlier_first:
+        for j in range(m):
+            if same[j] > 1:
+                same[j] = 1
+                for i in range(rel[j] - out.first):
+                    count[j] += s[i] == key[j]
     for j in range(m):
         p = count[j]
         while slots[p] >= 0:  # the next free place of the tie group
@@ -159,9 +166,8 @@ cdef int* _radix_down(const float* low, Py_ssize_t n, unsigned int* keys, int* i
     memset(count, 0, sizeof(count))
     for i in range(n):
         memcpy(&bits, &low[i], 4)
-        # As unsigned numbers these keys rise as the scores fall; -0.0 comes directly after 0.0, and a
-        # comparison of the scores finds them equal.
-        bits = bits if bits >> 31 else ~(bits | 0x80000000u)
+        # As unsigned numbers these keys rise as the scores fall; -0.0 has the key of 0.0.
+        bits = bits if bits >> 31 and bits != 0x80000000u else ~(bits | 0x80000000u)
         k[i] = bits
         item[i] = <int>i
         for d in range(4):
@@ -186,10 +192,10 @@ cdef int* _radix_down(const float* low, Py_ssize_t n, unsigned int* keys, int* i
 
 
 cdef void _place_by_sort(
-    const real* s, const float* low, Py_ssize_t n, const long long* rel, Py_ssize_t m, long long first,
+    const real* s, const float* low, Py_ssize_t n, const long long* rel, Py_ssize_t m, bint earlier_first,
     real* key, const Room* room, const Placed* out,
 ) noexcept nogil:
-    """Place the m items rel[] of a list that begins at item ``first``: sort it, then walk down.
+    """Place the m items rel[]: sort the list, then walk down.
 
     WORK key (2 * n).
     """
@@ -198,7 +204,7 @@ cdef void _place_by_sort(
     cdef unsigned int* sorted_keys = room.radix + (sorted_items - room.items)
     cdef int* number = room.slots
     for j in range(m):
-        number[rel[j] - first] = <int>j
+        number[rel[j] - out.first] = <int>j
     if real is double:  # items that are equal as float32 only are sorted as doubles
         i = 0
         while i < n:
@@ -216,7 +222,7 @@ cdef void _place_by_sort(
     i = 0
     while t < m:
         stop = i + 1
-        while stop < n and s[sorted_items[stop]] == s[sorted_items[i]]:
+        while stop < n and not earlier_first and s[sorted_items[stop]] == s[sorted_items[i]]:
             stop += 1
         for j in range(i, stop):
             if number[sorted_items[j]] >= 0:
@@ -230,11 +236,12 @@ cdef void _place_by_sort(
 
 def place(
     const real[::1] scores, const float[::1] low, const long long[::1] offsets,
-    const long long[::1] rel_items, Placement placement,
+    const long long[::1] rel_items, bint earlier_first, Placement placement,
 ):
-    """Place the relevant items; return how many of them share their score with another item.
+    """Place the relevant items; return how many of them share their place with another item.
 
-    IN scores (n_items), low (n_items) the same rounded to float32; OUT placement.
+    IN scores (n_items), low (n_items) the same rounded to float32; earlier_first: on ties the earlier item
+    comes first, else they share a place; OUT placement.
     """
     cdef const Places* p = &placement.places
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
@@ -261,14 +268,16 @@ def place(
                 continue
             first = offsets[i]
             n = offsets[i + 1] - first
-            out = Placed(base, p.order + base, p.above + base, p.tied + base)
+            out = Placed(base, first, p.order + base, p.above + base, p.tied + base)
             if m <= PASSES + PASSES_OF_SHORT // n:
                 for j in range(m):
                     key[j] = scores[rel_items[base + j]]
-                _place_by_passes(&scores[first], &low[first], n, &key[0], m, &room, &out)
+                _place_by_passes(
+                    &scores[first], &low[first], n, &key[0], &rel_items[base], m, earlier_first, &room, &out
+                )
             else:
                 _place_by_sort(
-                    &scores[first], &low[first], n, &rel_items[base], m, first, &key[0], &room, &out
+                    &scores[first], &low[first], n, &rel_items[base], m, earlier_first, &key[0], &room, &out
                 )
             for j in range(base, base + m):
                 n_tied += p.tied[j] > 1

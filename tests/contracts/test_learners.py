@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import json
 import warnings
@@ -105,10 +106,13 @@ def settings_of(name: str) -> dict[str, Any]:
     """Settings that keep a learner quick here, and let trees grow on so few items."""
     base = {"name": "rankboost", "rounds": 3}
     small = {"rounds": 3, "epochs": 3, "min_leaf": 2, "base": base, "basis": "kernel"}
-    small["inner_folds"] = 3
+    small |= {"inner_folds": 3, "restarts": 1, "perturbations": 1}
+    small |= {"beta": 1.0} if name == "ranklda" else {}
     fields = LEARNERS.get(name).settings
     if "base" in fields and fields["base"].default != "rankboost":
         del small["base"]
+    if "search" in fields:  # of weights of runs
+        small["step"] = 0.25
     if "basis" not in fields:  # of lists, which has widths for another basis
         small["widths"] = (0.5, 0.25)
     return {key: value for key, value in small.items() if key in fields}
@@ -124,6 +128,12 @@ def fitted(name: str, lists: CandidateLists, scaling: str = "auto", **more):
     return fit(learner, lists, metric=metric_of(name), scaling=scaling)
 
 
+@functools.cache
+def model_of(name: str, layout: str = "dense", scaling: str = "auto", indicators: bool = False):
+    """The model of ``some_lists``, which several tests look at."""
+    return fitted(name, some_lists(layout=layout, indicators=indicators), scaling=scaling)
+
+
 def with_features(X, lists):
     """The same lists with other features, of the names f0, f1, ..."""
     names = [f"f{j}" for j in range(X.shape[1])]
@@ -133,7 +143,7 @@ def with_features(X, lists):
 @pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
 def test_a_model_scores_every_item(name, layout):
     lists = some_lists(layout=layout)
-    scores = fitted(name, lists).score(lists)
+    scores = model_of(name, layout).score(lists)
     assert scores.shape == (lists.n_items,)
     assert scores.dtype == np.float64
     assert np.isfinite(scores).all()
@@ -143,7 +153,9 @@ def test_a_model_scores_every_item(name, layout):
 def test_every_layout_gives_the_same_model(name, layout):
     dense = some_lists(indicators=layout == "indicators")
     other = some_lists(indicators=layout == "indicators", layout=layout)
-    a, b = (fitted(name, lists, scaling="none").score(lists) for lists in (dense, other))
+    binary = layout == "indicators"
+    a = model_of(name, "dense", "none", binary).score(dense)
+    b = model_of(name, layout, "none", binary).score(other)
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
@@ -152,10 +164,10 @@ def test_every_layout_gives_the_same_model(name, layout):
 def test_the_default_scaling_is_of_dense_features_only(name, layout):
     lists, kind = some_lists(layout=layout), LEARNERS.get(name)
     expected = kind.default_scaling if layout in ("dense", "float32") else "none"
-    model = fitted(name, lists)
+    model = model_of(name, layout)
     assert model.scaling_name == expected
     assert f", scaling {expected}" in training_lines(model, lists, None)[0]
-    np.testing.assert_array_equal(model.score(lists), fitted(name, lists, scaling=expected).score(lists))
+    np.testing.assert_array_equal(model.score(lists), model_of(name, layout, expected).score(lists))
 
 
 def test_the_default_scaling_is_listed(name):
@@ -204,7 +216,7 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
 
 def test_a_model_with_a_damaged_byte_is_a_model_or_an_error_of_one_line(name, tmp_path):
     path, draw = tmp_path / "model", np.random.default_rng(0)
-    fitted(name, some_lists()).save(str(path))
+    model_of(name).save(str(path))
     whole, kind = path.read_bytes(), type(load_model(str(path)))
     for at in draw.integers(0, len(whole), 40):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << draw.integers(8)]) + whole[at + 1 :])
@@ -216,7 +228,7 @@ def test_a_model_with_a_damaged_byte_is_a_model_or_an_error_of_one_line(name, tm
 
 def test_a_model_passes_between_processes(name, tmp_path):
     lists = some_lists()
-    model = fitted(name, lists)
+    model = model_of(name)
     scores = model.score(lists)  # which may keep what kernels use
     (again,) = unpacked(run_task(packed(list, ([model],)))).value
     again.save(str(tmp_path / "again"))
@@ -327,7 +339,7 @@ def test_training_does_not_change_its_input(name):
 
 def test_columns_are_matched_by_name(name):
     lists = some_lists()
-    model = fitted(name, lists)
+    model = model_of(name)
     order = [3, 0, 5, 1, 4, 2]
     names = [f"f{j}" for j in order] + ["unknown"]
     X = np.column_stack([lists.features.to_dense()[:, order], np.full(lists.n_items, 9.0)])
@@ -339,7 +351,7 @@ def test_columns_are_matched_by_name(name):
 
 def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
     lists = some_lists()
-    model = fitted(name, lists)
+    model = model_of(name)
     X = np.column_stack([lists.features.to_dense(), np.full(lists.n_items, 9.0)])
     bare = CandidateLists.from_arrays(X, group=lists.lengths)
     with note_of(model, r"by position, 7 to 6, as only the model names them; 1 feature .* \(7\), ignored$"):
@@ -349,7 +361,7 @@ def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
 
 def test_fewer_columns_than_the_model_knows_are_zeros_or_missing(name):
     lists = some_lists()
-    model = fitted(name, lists)
+    model = model_of(name)
     X = lists.features.to_dense().copy()
     fewer = with_features(X[:, :4].copy(), lists)
     X[:, 4:] = model.absent
@@ -361,7 +373,7 @@ def test_fewer_columns_than_the_model_knows_are_zeros_or_missing(name):
 
 def test_features_of_which_the_model_knows_none_are_an_error(name):
     lists = some_lists()
-    model = fitted(name, lists)
+    model = model_of(name)
     other = dataclasses.replace(lists, feature_names=list("abcdef"))
     expected = pytest.raises(
         RerankError, match=r"found features a, b, c, \.\.\., expected those of the model"

@@ -107,7 +107,7 @@ cdef inline void _place_by_passes(
     const real* s, const float* low, Py_ssize_t n, const real* key, const long long* rel, Py_ssize_t m,
     bint earlier_first, const Room* room, const Placed* out,
 ) noexcept nogil:
-    """Place the m items rel[], whose scores are key[]: count what is above each, then put each in its slot."""
+    """Place the m items rel[], of scores key[]: count what is above each, then put each in its slot."""
     cdef Py_ssize_t j, t, p, i
     cdef float* low_key = room.low_key
     cdef int* slots = room.slots

@@ -51,7 +51,7 @@ NEW_ROOMS = (
     *("extensions/transductive/inductive.py", "extensions/transductive/propagation/learned.py"),
     "extensions/transductive/weighting/ranking.py",
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
-    "extensions/conjunctions/",
+    *("extensions/conjunctions/", "extensions/diversity/"),
     "core/system.py",
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
     "extensions/speech/",
@@ -118,7 +118,7 @@ def measured() -> dict[str, object]:
     used: collections.Counter[str] = collections.Counter()
     private: list[str] = []
     for name, text, tree in sources():
-        if name.startswith(NEW_ROOMS):
+        if name.startswith(NEW_ROOMS) or name == "core/index.py":  # generated: a line for each metric, ...
             continue
         n = len(text.splitlines())
         lines += n

@@ -203,7 +203,7 @@ def test_an_extension_imports_no_other_but_questions_which_are_parsed(imports):
     assert subjects == {
         *(
             "conjunctions",
-            "decision",
+            *("decision", "diversity"),
             "feature_selection",
             "fusion",
             "parsing",

@@ -146,7 +146,7 @@ def _of_objects(values: AnyArray, what: str) -> AnyArray:
     flat = values.ravel().tolist()
     kinds = set(map(type, flat))
     gone = {kind for kind in kinds if _is_absent(kind)}
-    wrong = {kind for kind in kinds - gone if not _is_real(kind)}
+    wrong = {one for one in kinds - gone if issubclass(one, np.timedelta64) or not issubclass(one, _REAL)}
     if wrong:
         place = next(place for place, value in enumerate(flat) if type(value) in wrong)
         row = place // max(math.prod(values.shape[1:]), 1) + 1
@@ -158,10 +158,6 @@ def _of_objects(values: AnyArray, what: str) -> AnyArray:
     except (ValueError, OverflowError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
     return np.array(numbers, dtype=np.float64).reshape(values.shape)
-
-
-def _is_real(kind: type) -> bool:
-    return issubclass(kind, _REAL) and not issubclass(kind, np.timedelta64)
 
 
 def is_nested(data: Any) -> bool:

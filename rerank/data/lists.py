@@ -85,6 +85,9 @@ class CandidateLists:
     unretrieved : Ragged (n_lists), optional
         Labels of judged items that are in no list, such as those that a TREC run missed; ranking metrics
         count them as never found.
+    subtopics : StringColumn (n_lists), optional
+        Judgements of documents, in the list or not, by subtopic of the list's query: lines of subtopic,
+        document id and judgement separated by tabs (see extensions.diversity).
     source : str
         Where the set came from, for messages.
     selection : str
@@ -125,6 +128,7 @@ class CandidateLists:
         default_factory=dict, metadata=column("item", "statistics", several=True)
     )
     unretrieved: Ragged | None = field(default=None, metadata=column("list", "ragged"))
+    subtopics: StringColumn | None = field(default=None, metadata=column("list", "strings"))
     source: str = "arrays"
     selection: str = ""
     has_missing: bool = field(init=False, default=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from rerank.core.errors import DataError
 from rerank.core.types import Floats, Index
-from rerank.data.columns.offsets import Ragged, offsets_of
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import ranks_in
 from rerank.data.lists import CandidateLists
@@ -110,31 +111,29 @@ def widened(base: CandidateLists, places: Places, pool: Pool) -> CandidateLists:
     offsets = pool.offsets()
     at, n = places.items(offsets), int(offsets[-1])
 
-    def spread(values: Floats | None) -> Floats | None:
-        if values is None:
-            return None
-        out = np.full(n, np.nan)
-        out[at] = values
+    def spread(values: Floats | None, fill: float = np.nan) -> Floats | None:
+        out = None if values is None else np.full(n, fill)
+        if out is not None:
+            out[at] = values
         return out
 
     first, run = base.first_best, base.run_scores
     if first is not None and run is None and n > base.n_items:
         # Larger first, no ties: the same order for every mode of ties.
         run = (1 - ranks_in(base.offsets, first)).astype(np.float64)
-    ranked = spread(first)
-    if ranked is not None:
-        ranked = np.where(np.isnan(ranked), np.nanmin(ranked) - 1.0, ranked)
-    missed = base.unretrieved
-    if missed is not None:
-        more = np.full(len(offsets) - 1 - base.n_lists, missed.offsets[-1])
-        missed = Ragged(missed.values, np.concatenate([missed.offsets, more]))
+    columns: dict[str, Any] = {}
+    for name in ("unretrieved", "subtopics"):  # added lists have none
+        if (column := getattr(base, name)) is not None:
+            values, bounds = column.arrays().values()
+            bounds = np.pad(bounds, (0, len(offsets) - 1 - base.n_lists), mode="edge")
+            columns[name] = type(column)(values, bounds)
     return replace(
         pool_lists(pool, base.source),
         labels=spread(base.labels),
         base_scores=spread(base.base_scores),
-        first_best=ranked,
+        first_best=spread(first, 0.0 if first is None else first.min() - 1.0),
         run_scores=spread(run),
-        unretrieved=missed,
+        **columns,
     )
 
 

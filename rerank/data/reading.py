@@ -95,6 +95,7 @@ class ReadOptions(Settings):
         "item, label",
         path=True,
     )
+    subtopics: OptionalPath = setting(None, "judgements of documents by subtopic, as for ndeval", path=True)
     subset: str | None = setting(
         None, "part of an MTEB file that has several: a subset, a split, or subset/split"
     )
@@ -212,7 +213,7 @@ class Reading(ReadOptions):
 
 PER_PART = [name for name, field in Reading.settings.items() if field.per_part]
 # What unlabelled lists are read without.
-OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best", "residues", "match"}
+OF_JUDGED = {*PER_PART, "merge", "qrels", "subtopics", "first_best", "residues", "match"}
 
 
 class DataSection(Reading):

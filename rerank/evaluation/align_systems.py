@@ -307,13 +307,8 @@ def _check_overlap(
 def _of_items(metric: Metric) -> bool:
     """Return whether a metric cannot judge an item that DATA lacks, or its gain beside the others."""
     inner: Metric = getattr(metric, "inner", metric)
-    return not _of_labels(metric) or (isinstance(inner, SelectingMetric) and inner.of_pool)
-
-
-def _of_labels(metric: Metric) -> bool:
-    """Return whether a metric needs labels and no other column."""
-    inner: Metric = getattr(metric, "inner", metric)
-    return tuple(inner.needs) == ("labels",)
+    by_id = inner.needs in (("labels",), ("subtopics",))
+    return not by_id or (isinstance(inner, SelectingMetric) and inner.of_pool)
 
 
 def _check_metrics(metrics: Sequence[str] | None, qrels: Judgements) -> None:
@@ -323,7 +318,7 @@ def _check_metrics(metrics: Sequence[str] | None, qrels: Judgements) -> None:
         if getattr(metric, "inner", metric).of_pool:
             why = "depends on all items of a list, and these are what the systems returned"
             raise ConfigError(f"{text}: {why}; ask for a measure of retrieval, such as AP or nDCG@10")
-        if not _of_labels(metric):
+        if getattr(metric, "inner", metric).needs != ("labels",):
             raise ConfigError(f"{text}: needs more than labels, which is all that {qrels.source} holds")
         if lowest < 0 and not metric.uses_ties:
             why = (

@@ -178,8 +178,8 @@ VALUES = {
     "--tree-names": "question,passage",
 }
 READING_VALUES = {
-    "refs": "refs", "n_best": "2", "qrels": "qrels", "subset": "en", "structures": "models.pdb",
-    "native": "models.pdb", "residues": "A:1-9", "match": "number", "ids": "ids",
+    "refs": "refs", "n_best": "2", "qrels": "qrels", "subtopics": "qrels", "subset": "en",
+    "structures": "models.pdb", "native": "models.pdb", "residues": "A:1-9", "match": "number", "ids": "ids",
     "list_column": "group", "label_column": "grade", "id_column": "name", "text_column": "words",
     "answer_column": "reply", "answer_pattern": "a", "answer_match": "exact", "filter": "none",
     "feature_names": "names", "threads": "1", "features": "1",

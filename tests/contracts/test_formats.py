@@ -102,6 +102,7 @@ FULL = CandidateLists(
     gold=Forest.from_strings(["(S (NP a) (VP b))", "(S (NP c))"]),
     counts={"PARSEVAL": COUNTS},
     unretrieved=Ragged(np.array([1.0, 2.0]), np.array([0, 2, 2])),
+    subtopics=STRINGS(["a\td1\t1.0\nb\td9\t2.0", ""]),
     source="full",
 )
 

@@ -116,7 +116,7 @@ def test_a_family_describes_itself_and_is_listed(name):
     assert kind.examples, f"{name} has no examples for this suite"
     assert not set(kind.needs) - {
         "labels", "texts", "references", "trees", "gold", "counts", "classes", "answers", "traces",
-        "natives",
+        "natives", "subtopics",
     }  # fmt: skip
     for key, field in kind.settings.items():
         assert field.help, f"{name}: parameter {key} has no help"

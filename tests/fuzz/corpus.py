@@ -113,7 +113,9 @@ SAMPLES: dict[str, list[Seed]] = {
             {"qrels": b"1 0 a 1\n1 0 c 2\n2 0 a 0\n"},
         ),
         Seed({"": b"1 Q0 a 1 2 r\n"}, {"merge": ["other"]}, {"other": b"1 Q0 b 1 2 s\n1 Q0 a 2 1 s\n"}),
+        Seed({"": b"1 Q0 a 1 2 r\n"}, {"subtopics": "judged"}, {"judged": b"1 s a 1\n1 t b 2\n"}),
     ],
+    "subtopics": [Seed({"": b"1 s a 1\n1 t a 0\n1 s b -2\n2 s a 1.5\n"})],
     "msmarco": [
         Seed(
             {"": b"1\ta\t1\n1\tb\t2\n2\ta\t1\n"},

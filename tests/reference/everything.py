@@ -64,6 +64,20 @@ def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
             [f"{int(one)}{draw.choice(['', 'x'])}" * bool(draw.random() < 0.9) for one in known]
         )
 
+    ids = [f"d{k}" for k in rng.permutation(n)]
+    draw = np.random.default_rng(seed)
+
+    def subtopics(i):
+        """Judgements of list i: none of list 1, none above 0 of list 3, some of documents in no list."""
+        names = [*ids[offsets[i] : offsets[i + 1]], "lost-a", "lost-z"]
+        drawn = draw.integers(-1, 3, (3, len(names))) * (i != 3)
+        return "\n".join(
+            f"s{j}\t{name}\t{drawn[j, k]}.0"
+            for j in range(3)
+            for k, name in enumerate(names)
+            if i != 1 and draw.random() < 0.7
+        )
+
     lengths = rng.integers(2, 7, len(sizes))
     return replace(
         CandidateLists.from_arrays(
@@ -72,7 +86,8 @@ def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
         texts=texts(n),
         answers=answers(),
         references=(texts(len(sizes)), texts(len(sizes))),
-        item_ids=StringColumn.from_strings([f"d{k}" for k in rng.permutation(n)]),
+        item_ids=StringColumn.from_strings(ids),
+        subtopics=StringColumn.from_strings([subtopics(i) for i in range(len(sizes))]),
         first_best=rng.permutation(n).astype(float),
         trees=Forest.from_strings([f"(S1 {_tree(rng, int(k))})" for k in np.repeat(lengths, sizes)]),
         gold=Forest.from_strings([f"(S1 {_tree(rng, int(k))})" for k in lengths]),

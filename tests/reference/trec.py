@@ -105,7 +105,7 @@ def qrels_of(data: bytes, source: str) -> tuple[dict[bytes, dict[bytes, float]],
         second.add(iteration)
         if document in judged:
             found = f"document {quoted(document)} again for query {quoted(query)}"
-            raise FormatError(source, line, found, "one judgement each")
+            raise FormatError(source, line, found, "one judgement each; see --subtopics")
         judged[document] = finite(label, source, line, "label")
     if not out:
         raise FormatError(source, None, "no judgement", EITHER)

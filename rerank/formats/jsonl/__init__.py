@@ -98,7 +98,7 @@ class JSONLines(Format):
         "traces",
         "natives",
         "counts",
-        "unretrieved",
+        *("unretrieved", "subtopics"),
     }
     ranked_by_line: ClassVar[bool] = True
 

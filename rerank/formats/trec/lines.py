@@ -112,7 +112,7 @@ class Lines(Struct, frozen=True, eq=False):
     def repeated(self, query: bytes, document: bytes, line: int | None, word: str) -> FormatError:
         """Return the error for a line whose document an earlier line of its query has."""
         found = f"document {quoted(document)} again {word} query {quoted(query)}"
-        expected = "each document once per query" if word == "in" else "one judgement each"
+        expected = "each document once per query" if word == "in" else "one judgement each; see --subtopics"
         return FormatError(self.source, line, found, expected)
 
     def holds(self, query: bytes, document: bytes) -> bool:

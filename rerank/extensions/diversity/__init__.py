@@ -1,0 +1,1 @@
+"""Diversity: lists whose first items differ, and metrics of subtopics."""

@@ -1,19 +1,23 @@
-"""Lint the English of the pages; ``make lint`` runs it.
+"""Lint the English: ``make lint`` looks at lengths of pages, ``make prose`` at phrases and docstrings too.
 
 Pages are README, CHANGELOG, the manual and .github. A sentence has at most 30 words, a paragraph at most 120,
-and a cell of a table in the README at most 15.
+and a cell of a table in the README at most 15. Pages and the package's sources have none of the phrases of
+``PHRASES``, each of which has a plainer one. Docstrings begin with a verb or a noun.
 
-Vale could check this with a style of our own, but its package fetches a binary when it first runs. Proselint
-knows clichés of essays, and no lengths.
+Vale could check pages with a style of our own, but its package fetches a binary when it first runs, and it
+does not read docstrings. Proselint knows clichés of essays, and no lengths.
 
-    python scripts/lint_prose.py [--counts] [FILE...]
+    python scripts/lint_prose.py [--pages] [--counts] [FILE...]
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import io
 import re
 import sys
+import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +28,30 @@ PAGES = (
     *("README.md", "CHANGELOG.md", ".github/*.md"),
     *("rerank/docs/**/*.md", "rerank/extensions/*/*.md"),
 )
+# A phrase, and what to write.
+PHRASES = {
+    "in place of": "instead of",
+    **dict.fromkeys(("take the place of", "takes the place of"), "replace"),
+    "anew": "again",
+    "meanwhile": "since, or in the meantime",
+    "all the same": "still",
+    "in vain": "without effect",
+    "goes on": "continues",
+    "but for": "except for, or up to",
+    **dict.fromkeys(("is told", "are told"), "is reported"),
+    "parted by": "separated by",
+    **dict.fromkeys(("give up", "gives up"), "stop, or release"),
+    "the least": "the smallest",
+    "of the drawing": "random seed",
+    **dict.fromkeys(("strength of a penalty", "strength of the penalty"), "regularisation"),
+    "that is none": "that is not",
+    "cheats": "oracle",
+    "of what kind": "kind of",
+    "whether nothing": "if nothing",
+    **dict.fromkeys(("the answer is no", "the answer is yes"), "check failed, or passed"),
+    "means nothing": "has no effect",
+    "wrong use": "wrong usage",
+}
 ROOT = Path(__file__).resolve().parent.parent
 
 _FENCE = re.compile(r"^ *(```|~~~)")
@@ -37,6 +65,11 @@ _ONE_WORD = (
     (re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|no|Fig|Eq|Sect|approx|Dr|St)\. "), "Short "),
 )
 _END = re.compile(r"[.!?][\"')*]*\s+(?=[\"'(*\[]*[A-Z0-9])")
+_PHRASE = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b(?! squares| common)", re.IGNORECASE)
+_NO_NOUN = re.compile(
+    r"(?:What|Whether|How|Why|Where|Which|Who|Of)\b|(?:By|In place of|With|For|From|To) (?:what|which|whom)\b"
+)
+_NO_DOCSTRING = re.compile(rf'"""\s*(?:{_NO_NOUN.pattern})')
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,]*")
 
 
@@ -125,9 +158,45 @@ def page_findings(path: Path, text: str) -> Iterator[Finding]:
             yield Finding(path, block.line, f"paragraph of {n} words", block.text[:60])
 
 
+def phrase_findings(path: Path, text: str) -> Iterator[Finding]:
+    """Yield phrases of a page, or of the comments and strings of a source, that have a plainer one."""
+    lower = text.lower()
+    if any(phrase in lower for phrase in PHRASES):  # most files have none, and this takes no time
+        for number, line in _prose(path, text):
+            for found in _PHRASE.finditer(line):
+                yield Finding(path, number, f"write {PHRASES[found[0].lower()]!r}", found[0])
+
+
+def _prose(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Yield lines with their numbers; of Python only strings and comments."""
+    if path.suffix == ".md":
+        yield from enumerate(text.splitlines(), 1)
+        return
+    kinds = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in kinds:
+            yield from enumerate(token.string.splitlines(), token.start[0])
+
+
+def docstring_findings(path: Path, text: str) -> Iterator[Finding]:
+    """Yield docstrings that begin with a question."""
+    if not _NO_DOCSTRING.search(text):
+        return  # in a tenth of the time
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            summary = (ast.get_docstring(node) or "").partition("\n")[0]
+            if _NO_NOUN.match(summary):
+                yield Finding(path, node.body[0].lineno, "docstring without a verb or a noun first", summary)
+
+
 def lint(paths: list[Path]) -> list[Finding]:
-    """Return what is wrong with some pages."""
-    return [finding for path in paths for finding in page_findings(path, path.read_text(encoding="utf-8"))]
+    """Return what is wrong with some pages and sources."""
+    found: list[Finding] = []
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        found += page_findings(path, text) if path.suffix == ".md" else docstring_findings(path, text)
+        found += phrase_findings(path, text)
+    return found
 
 
 def pages() -> list[Path]:
@@ -135,14 +204,20 @@ def pages() -> list[Path]:
     return sorted(path for pattern in PAGES for path in ROOT.glob(pattern))
 
 
+def sources() -> list[Path]:
+    """Return the sources of the package, except the registries' index, which is made."""
+    return sorted(path for path in ROOT.glob("rerank/**/*.py") if path.name != "index.py")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return 1 if something is wrong."""
-    parser = argparse.ArgumentParser("lint_prose", description="Lint the English of the pages.")
-    parser.add_argument("files", nargs="*", type=Path, help="pages [all of the repository]")
-    parser.add_argument("--counts", action="store_true", help="print the words and the findings of each page")
+    parser = argparse.ArgumentParser("lint_prose", description="Lint the English of pages and sources.")
+    parser.add_argument("files", nargs="*", type=Path, help="pages and sources [all of the repository]")
+    parser.add_argument("--pages", action="store_true", help="look at the lengths of pages alone")
+    parser.add_argument("--counts", action="store_true", help="print the words and the findings of each file")
     asked = parser.parse_args(arguments)
-    paths = [path.resolve() for path in asked.files] or pages()
-    found = lint(paths)
+    paths = [path.resolve() for path in asked.files] or (pages() if asked.pages else [*pages(), *sources()])
+    found = [one for one in lint(paths) if not asked.pages or one.rule.endswith("words")]
     if asked.counts:
         counted = Counter(finding.path for finding in found)
         for path in paths:

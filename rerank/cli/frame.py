@@ -53,7 +53,7 @@ class Verb(Settings):
     configures : type of Settings, optional
         Settings whose options it has; it gets what was typed as ``typed``, by dotted key.
     judges : tuple of str, optional
-        If not None, it has the options of judging, but for these; it gets what was typed as ``judging``.
+        If not None, it has the options of judging, except for these; it gets what was typed as ``judging``.
     """
 
     reads: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""``rerank similarity`` and ``rerank weigh-lists``: which lists or items are alike."""
+"""``rerank similarity`` and ``rerank weigh-lists``: similarity of lists or items."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def similarity(given: Similarity) -> None:
     """Compare every list, or item, with every other: a Gram matrix, the nearest ones, a map.
 
     \b
-    rerank similarity train.txt test.txt --kernel list --components 5 --out alike --figure map.svg
-    rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out alike
+    rerank similarity train.txt test.txt --kernel list --components 5 --out similar --figure map.svg
+    rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out similar
     """
     from rerank.similarity.compare import list_similarity
     from rerank.training.config import settings_of

@@ -1,4 +1,4 @@
-"""What systems differ in: locks, names, memory, processes. Each call works on all of them.
+"""Calls that differ between systems: locks, names, memory, processes. Each works on all of them.
 
 No other module uses what Windows, macOS or an old Linux lacks; ``mypy --platform win32`` finds one that does.
 Where a system offers less, the docstring says what is weaker there.
@@ -171,7 +171,7 @@ def lockable(path: str) -> int:
 
 
 def delete_locked(path: str, descriptor: int) -> None:
-    """Delete a file or folder whose lock is held, as far as possible, and give up the lock; -1 = not held."""
+    """Delete a file or folder whose lock is held, as far as possible, and release the lock; -1 = not held."""
     if POSIX:
         delete(path)
     if descriptor >= 0:
@@ -297,7 +297,7 @@ def memory_limit() -> int | None:
 
 
 def reset_peak() -> None:
-    """Begin to measure the largest memory of this process anew (Linux)."""
+    """Begin to measure the largest memory of this process again (Linux)."""
     with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
 

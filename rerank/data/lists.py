@@ -67,7 +67,7 @@ class CandidateLists:
     texts : StringColumn (n_items), optional
         The candidates' strings.
     answers : StringColumn (n_items), optional
-        The final answers of the candidates, for votes: equal strings, but for blanks at their ends, are one
+        The final answers of the candidates, for votes: equal strings, without blanks at their ends, are one
         answer, "" = none.
     prompts : StringColumn (n_lists), optional
         What the candidates of a list answer.

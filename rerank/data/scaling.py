@@ -86,7 +86,7 @@ class Scaling(Struct, frozen=True, eq=False):
         training lists, or a scaled value overflows.
 
         lists : what is scaled.
-        overwrite : whether nothing else reads the features of ``lists`` any more: an array in memory that may
+        overwrite : if true, nothing else reads the features of ``lists`` later: an array in memory that may
             be written to is then scaled where it is, to the same values, and the features of ``lists`` are
             NaN afterwards. Arrays of a store are copied in any case.
         warn : not used.

@@ -40,7 +40,7 @@ _NAME_BYTES = 64  # of a short string as an object, its place in a list included
 def read_store(path: StrPath) -> CandidateLists:
     """Return the lists stored in the directory ``path``; values and text are mapped read-only, not copied.
 
-    The directory is opened once: a store that is replaced meanwhile is read whole, the old one or the new.
+    The directory is opened once: a store that is replaced during reading gives its old content or the new.
 
     Raises FormatError for a directory that is not a store, for another version, and for arrays that are
     missing, cut off, of another dtype or shape, or do not fit each other.

@@ -420,7 +420,7 @@ def _reading_for(metrics: Sequence[str], reading: Reading | None) -> Reading:
 
 
 def _has_classes(lists: CandidateLists, reading: Reading | None = None) -> bool:
-    """Return whether lists are examples with classes; DataError if they were read for that in vain."""
+    """Return whether lists are examples with classes; DataError if they were read for that and are not."""
     if reading is not None and reading.classes and lists.classes is None:
         raise DataError(f"{lists.source}: found no classes to measure against {HOW_READ}")
     return lists.classes is not None and lists.labels is None

@@ -144,7 +144,7 @@ def _tied_choices(lists: CandidateLists, values: Floats) -> int:
 
 
 def _ranking(lists: CandidateLists, values: Floats) -> bytes:
-    """A hash that is equal for scores which order every list alike, ties included."""
+    """A hash that is equal for scores with the same order of every list, ties included."""
     digest = hashlib.blake2b()
     lengths = lists.lengths
     for lists_here, items in _blocks(lists.offsets):

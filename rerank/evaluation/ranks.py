@@ -35,7 +35,7 @@ class Ranks:
     friedman, p : float, optional
         Friedman's chi-square, corrected for ties, and its p-value; None if all systems are tied everywhere.
     iman_davenport, p_f : float, optional
-        The F statistic that is derived from it and less conservative; infinite if all sets rank alike.
+        The F statistic that is derived from it and less conservative; infinite if all ranks agree.
     critical_difference : float
         Average ranks that differ by at least this differ significantly by Nemenyi's test.
     alpha : float

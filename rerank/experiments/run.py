@@ -152,7 +152,7 @@ def _is_free(path: str) -> bool:
 
 
 def _is_there(folder: RunFolder, cell: Cell, models: bool) -> bool:
-    """Return whether nothing needs to be done for a cell."""
+    """Return whether the results of a cell are complete."""
     record = folder.record(cell)
     if record is None or (models and not os.path.exists(folder.file(CELLS, cell.key, MODEL))):
         return False

@@ -279,7 +279,7 @@ def _column_of(names: Collection[str]) -> StringColumn:
 
 
 class ForestBuilder:
-    """A forest that grows; all forests of one ``reader`` number their symbols alike."""
+    """A forest that grows; all forests of one ``reader`` number their symbols in the same way."""
 
     def __init__(self, reader: TreeReader) -> None:
         self._reader = reader

@@ -142,7 +142,7 @@ def split(
     data : CandidateLists, a file or a data frame.
     parts : the share of each part by name, such as ``{"train": 0.8, "test": 0.2}``, or "train=0.8" and so on.
     folds : number of folds, instead of parts: "fold1/train", "fold1/test", ...
-    seed : of the drawing.
+    seed : random seed.
     out : folder where a file of each part goes, all or none; None = nothing is written.
     suffix : of the files; it names their format.
     reading : how a file is read.

@@ -267,7 +267,7 @@ class Kendall(_Correlation):
 
     summary = "mean of Kendall's tau-b of scores with labels, -1 to 1"
     meaning = (
-        "Within each list, the pairs that scores and labels order alike minus those that they order "
+        "Within each list, the pairs that scores and labels order the same way minus those that they order "
         "differently, divided by the geometric mean of the pairs untied in scores and in labels. -1 to 1."
     )
     source = "Kendall 1945"

@@ -181,7 +181,7 @@ def _missing(model: Any) -> str:
 
 
 def _fill_lines(model: Any, weights: ShownWeights, top: int | None) -> list[str]:
-    """The means that take the place of missing values, and how many lack one."""
+    """The means that replace missing values, and how many lack one."""
     rows = weights.fills(model)
     if not rows[:top]:
         return []

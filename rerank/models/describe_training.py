@@ -186,7 +186,7 @@ def _size_line(model: Any, lists: CandidateLists) -> str:
 
 
 def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
-    """Return the strength of a penalty or a loss, the steps to the minimum, its weights and the metric."""
+    """Return the penalty or the weight of a loss, the steps to the minimum, its weights and the metric."""
     strengths = {"prior": found.prior, "penalty": found.penalty, "C": found.C}
     strength = ", ".join(f"{name} {value:g}" for name, value in strengths.items() if value is not None)
     text = f"{strength}, {count(found.iterations, 'iteration')}, mean loss {found.loss:.4f}"

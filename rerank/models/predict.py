@@ -287,7 +287,7 @@ def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) ->
 
 
 def check_oracle(model: Model, allow_oracle: bool) -> None:
-    """Raise ConfigError if a model uses the labels of the lists that it ranks unasked, or must in vain."""
+    """Raise ConfigError for an oracle model that is not allowed, or ``allow_oracle`` without such a model."""
     if model.uses_test_labels and not allow_oracle:
         text = f"{ORACLE}: this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{text}; --allow-oracle allows it, for a control experiment")

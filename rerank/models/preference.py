@@ -175,7 +175,7 @@ class PreferenceModel(Model):
         vocabulary = StringColumn(arrays["vocabulary.bytes"], arrays["vocabulary.offsets"])
         trees = Forest(arrays["offsets"], arrays["symbols"], arrays["sizes"], vocabulary)
         if which.size and not (which.min() >= 0 and which.max() < len(trees)):
-            raise DataError(f"a support item with a tree that is none of {len(trees)}")
+            raise DataError(f"a support item with a tree beyond the {len(trees)} of the model")
         if rows.n_items != n:
             raise DataError(f"{n} coefficients for {rows.n_items} items")
         scale = float(arrays["scale"][0]) if "scale" in arrays else None

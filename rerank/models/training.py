@@ -191,7 +191,7 @@ class MinimumRecord(Record):
     init
         Which weights it began with.
     threshold
-        The least difference of labels in a pair.
+        The smallest difference of labels in a pair.
     prior, penalty, C, nonzero
         Weight of the penalty (``prior`` of log-linear models) or of the loss (``C`` of SVMs), and how many
         weights are not zero.

@@ -96,7 +96,7 @@ class Bhattacharyya(Kernel):
 
     It depends on where lists lie and how large they are, as well as on their shape. The ridge is added to all
     variances: lists of fewer items than features have no density without it, and the larger it is, the
-    more alike all lists are.
+    more similar all lists are.
     """
 
     name = "bhattacharyya"

@@ -110,13 +110,13 @@ class Similarity(Display, ABC):
                 "negative_share": found.negative_share,
             },
             "map_shares": None if self.plane is None else self.plane[1].tolist(),
-            "alike": [{unit: [a, b], "similarity": value} for a, b, value in self.alike()],
+            "most_similar": [{unit: [a, b], "similarity": value} for a, b, value in self.alike()],
         }
 
     def alike_table(self) -> Table:
         """Return the most similar pairs as a table."""
         columns = (
-            Column("most alike", ("a",), left=True),
+            Column("most similar", ("a",), left=True),
             Column("", ("b",), left=True),
             Column("similarity", ("similarity",), "{:z.4f}".format),
         )

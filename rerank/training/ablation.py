@@ -45,7 +45,7 @@ def ablation(
 ) -> Ablation:
     """Return what a metric loses if a learner is trained without a feature, for each feature or group.
 
-    All that the options ask for, such as the choice of settings and rounds, is done anew each time. A learner
+    All that the options ask for, such as the choice of settings and rounds, is repeated each time. A learner
     that draws has the same seed each time: intervals are over lists and do not cover other seeds.
 
     Parameters
@@ -146,7 +146,7 @@ class _Runs:
 
 
 def _test_lists(options: TrainOptions, path: str, refs: Sequence[str]) -> CandidateLists:
-    """Test lists, read as the training lists are but for references and ids."""
+    """Test lists, read as the training lists are, except for references and ids."""
     data = options.data
     own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
     lists = load_for(path, data.reading("train").with_settings(**own), None, fill=False)

@@ -61,7 +61,7 @@ def checkpointed(
         differing = [name for name in prints if known.get(name) != prints[name]]
         if differing or len(known) != len(prints):
             found = " and ".join(differing[:2]) or "it"
-            raise ConfigError(f"{path}: is of another training ({found} differ); delete it to start anew")
+            raise ConfigError(f"{path}: is of another training ({found} differ); delete it to start again")
         warnings.warn(f"{path}: training continues where it was interrupted", DataNote, stacklevel=3)
     store = CheckpointStore(path, states, lambda found: write_checkpoint(path, prints, found))
     try:

@@ -1,4 +1,4 @@
-"""What a training works on: lists as learners see them, what else was given, and out-of-fold scores."""
+"""Input of a training: lists as learners see them, side inputs, and out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SideInputs(Struct, frozen=True, eq=False):
-    """What is given besides training and development lists.
+    """Inputs besides training and development lists.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ NO_SIDE_INPUTS = SideInputs()
 
 @runtime_checkable
 class FittedView(Protocol):
-    """What only the learner sees changed, so that its model has to be changed afterwards."""
+    """Lists that are changed for the learner only, so that its model has to be changed afterwards."""
 
     def fold_back(self, model: Model, names: list[str]) -> None:
         """Let a model of changed lists score the given ones; ``names`` are those of the features."""
@@ -113,7 +113,7 @@ class Split(Struct, frozen=True, eq=False):
 
 
 class TrainingData(Struct, frozen=True, eq=False, dict=True):
-    """What one or several learners are fitted to.
+    """Data that one or several learners are fitted to.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class TrainingData(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def dev_is_train(self) -> bool:
-        """Whether the dev lists are the training lists; they are hashed only if their sizes agree."""
+        """Return whether the dev lists are the training lists; they are hashed only if their sizes agree."""
         if self.dev is None or not np.array_equal(self.dev.lists.offsets, self.train.lists.offsets):
             return False
         return self.dev.lists.fingerprint() == self.train.lists.fingerprint()

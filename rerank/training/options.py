@@ -123,7 +123,7 @@ class TrainOptions(Settings):
     )
     cluster: str | None = setting(
         None,
-        "workers of a Dask cluster, by the address of its scheduler, in place of --jobs; see "
+        "workers of a Dask cluster, by the address of its scheduler, instead of --jobs; see "
         "'rerank help configuration'",
         metavar="tcp://HOST:PORT",
         group="Running",

@@ -28,7 +28,7 @@ from rerank.training.steps.tune_base import base_values, base_weight
 
 @dataclass(eq=False)
 class _Part:
-    """What one fold gives: scores of its test lists by round, weights of the base score, base scores."""
+    """Result of one fold: scores of its test lists by round, weights of the base score, base scores."""
 
     scores: list[Floats] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)

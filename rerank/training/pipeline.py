@@ -62,7 +62,7 @@ class Pipeline(Struct, frozen=True, eq=False):
         return next(step for step in self.steps if isinstance(step, kind))
 
     def with_step(self, changed: Step) -> Pipeline:
-        """Return the pipeline with another step in place of that of the same class."""
+        """Return the pipeline with another step instead of that of the same class."""
         return replace(
             self, steps=tuple(changed if type(one) is type(changed) else one for one in self.steps)
         )
@@ -73,7 +73,7 @@ class Pipeline(Struct, frozen=True, eq=False):
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one fit."""
+        """Return whether there is more than one fit."""
         select = self.options.select
         return self.options.seeds > 1 or select.by != "none" or select.tune_base == "folds"
 
@@ -131,7 +131,7 @@ def pipeline_of(options: TrainOptions, learner: Learner | None = None) -> Pipeli
     Parameters
     ----------
     options : what is trained.
-    learner : in place of the one that ``options`` name.
+    learner : instead of the one that ``options`` name.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def prepare(
     pipeline : with every step resolved.
     lists : training lists.
     dev, side : with the columns of ``lists``, see ``align``.
-    owned : whether nothing reads the features of ``lists`` and ``dev`` afterwards: they are scaled in place
+    owned : if true, nothing reads the features of ``lists`` and ``dev`` afterwards: they are scaled in place
         if that is possible, and are NaN then.
 
     Raises

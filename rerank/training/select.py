@@ -55,8 +55,8 @@ def select(
     pipeline : what is done.
     lists, dev : training and development lists.
     side : what else the learner gets.
-    owned : whether nothing reads the features of ``lists`` and ``dev`` afterwards, so that one fit may scale
-        them in place.
+    owned : if true, one fit may scale the features of ``lists`` and ``dev`` in place: nothing reads them
+        afterwards.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def train(
     unlabelled : the lists to be ranked, for learners that learn from them; labels are not read.
     list_weights : importance weights of the training lists, such as ``weigh_lists(lists, test).weights``.
     initial : weights of the raw features to start from.
-    checkpoint : file that keeps the state of the training, from which the same call goes on if it was
+    checkpoint : file that keeps the state of the training, from which the same call continues if it was
         interrupted; deleted at the end.
     given : settings by name, without their section: those of ``rerank help configuration``, such as metric,
         scaling, base_scale, missing, unjudged, keep_margin, tune_base, select, grid, folds and seeds, and the

@@ -50,7 +50,7 @@ def test_the_summary_as_json(rerank, work):
     plain = list_similarity("train.letor", settings={"components": 2})
     assert found == plain.as_json()
     assert found["settings"] == {"components": 2}
-    first = found["alike"][0]
+    first = found["most_similar"][0]
     i, j = (plain.names.index(name) for name in first["lists"])
     assert first["similarity"] == plain.gram[i, j] == np.triu(plain.gram, 1).max()
 
@@ -141,7 +141,7 @@ def test_one_list(rerank, tables):
     assert np.load("o/gram.npy").tolist() == [[0.0]]
     assert tsv("o/nearest.tsv") == []
     assert "1 with 1 item of 1 file" in result.out
-    assert "most alike" not in result.out
+    assert "most similar" not in result.out
     rerank("similarity", "one.csv", *BY, "--out", "o", "-k", "bhattacharyya")
     assert np.load("o/gram.npy").tolist() == [[1.0]]
 

@@ -163,7 +163,7 @@ def test_an_interrupted_conversion_goes_on(tmp_path: Path) -> None:
     hidden = tmp_path / ".s.shards"
     before = {name: os.stat(hidden / name).st_ino for name in os.listdir(hidden) if name.endswith(".store")}
     assert len(before) > 3
-    with pytest.warns(DataNote, match=f"goes on after {len(before)} shards of"):
+    with pytest.warns(DataNote, match=f"continues after {len(before)} shards of"):
         made = write_shards(blocks_of(lists, 5), tmp_path / "s", size, key="a")
     assert made == whole
     assert tree(tmp_path / "s") == tree(tmp_path / "whole")
@@ -219,7 +219,7 @@ def test_a_killed_process_leaves_the_old_set_and_its_shards(tmp_path: Path) -> N
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": folders}, check=False)
     assert done.returncode == -signal.SIGKILL
     assert same(read_shards(tmp_path / "s"), plain(2, seed=8))
-    with pytest.warns(DataNote, match="goes on after"):
+    with pytest.warns(DataNote, match="continues after"):
         write_shards([plain(40)], tmp_path / "s", 300, key="a")
     assert same(read_shards(tmp_path / "s"), plain(40))
     assert os.listdir(tmp_path) == ["s"]

@@ -164,7 +164,7 @@ def test_an_interrupted_conversion_goes_on(
         with pytest.raises(KeyboardInterrupt):
             convert_to_shards([path], tmp_path / "out", "600B")
     assert not (tmp_path / "out").exists()
-    with pytest.warns(DataNote, match="goes on after 3 shards"):
+    with pytest.warns(DataNote, match="continues after 3 shards"):
         convert_to_shards([path], tmp_path / "out", "600B")
     assert contents(rerank.load(tmp_path / "out")) == whole
 

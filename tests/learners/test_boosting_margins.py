@@ -95,7 +95,7 @@ def test_margins_without_an_effect_are_refused():
     lists = random_lists(0)
     with pytest.raises(ConfigError, match="margin=uneven is multiplied by tau, which is 0: set tau"):
         Boosting(margin="uneven").fit(lists)
-    with pytest.raises(ConfigError, match="tau with margin=even multiplies all pairs of loss=exp alike"):
+    with pytest.raises(ConfigError, match="tau with margin=even multiplies all pairs of loss=exp equally"):
         Boosting(tau=1.0).fit(lists)
     for wrong in ({"margin": "label"}, {"tau": 1.0}):
         with pytest.raises(ConfigError, match="margin and tau are for task=ranking"):

@@ -41,6 +41,36 @@ def test_a_finding_has_the_line_of_its_block() -> None:
     assert str(finding).startswith("page.md:3: sentence of 32 words: two word")
 
 
-def test_no_page_has_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    assert lint_prose.main([]) == 0
+SOURCE = '''
+"""A module, read anew."""
+anew = f"goes on {1}"  # but for this
+
+
+def f():
+    """Whether it is."""
+
+
+class C:
+    """Of what kind."""
+'''
+
+
+def test_phrases_and_docstrings_of_sources() -> None:
+    path = lint_prose.ROOT / "x.py"
+    found = [*lint_prose.phrase_findings(path, SOURCE), *lint_prose.docstring_findings(path, SOURCE)]
+    assert [(one.line, one.words) for one in found] == [
+        *((2, "anew"), (3, "goes on"), (3, "but for"), (11, "Of what kind")),
+        *((7, "Whether it is."), (11, "Of what kind.")),
+    ]
+
+
+def test_a_phrase_of_a_page() -> None:
+    found = list(
+        lint_prose.phrase_findings(lint_prose.ROOT / "page.md", "at least\nIn place of it, the least squares")
+    )
+    assert [(one.line, one.rule) for one in found] == [(2, "write 'instead of'")]
+
+
+def test_no_page_is_too_long(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lint_prose.main(["--pages"]) == 0
     assert capsys.readouterr().out == ""

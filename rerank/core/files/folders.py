@@ -48,7 +48,7 @@ class Folder:
 
     @property
     def is_held(self) -> bool:
-        """Whether it stays the same directory."""
+        """Return whether it stays the same directory."""
         return self._fd is not None
 
     def is_replaced(self) -> bool:

@@ -96,7 +96,7 @@ class Input:
         return block
 
     def rewound(self) -> IO[bytes]:
-        """Return the stream of a regular file, at its beginning; ``read`` goes on from there as well."""
+        """Return the stream of a regular file, at its beginning; ``read`` continues from there as well."""
         self.raw.seek(0)
         self._at = len(self.kept)
         return self.raw
@@ -211,7 +211,7 @@ def _once(mode: int) -> bool:
 
 
 def _key(path: str) -> tuple[Key, os.stat_result | None]:
-    """What identifies an input, the same for all names of a pipe, and its status."""
+    """Return a key of an input, the same for all names of a pipe, and its status."""
     try:
         status = os.fstat(_stdin().fileno()) if path == "-" else os.stat(path)
     except (OSError, ValueError) as error:  # io.UnsupportedOperation is both: a stream without a descriptor
@@ -311,9 +311,9 @@ def inflated_bytes(content: bytes, path: str) -> Buffer:
 
 
 def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
-    """The content of a plain file of ``size`` bytes; less if it has been cut off meanwhile.
+    """The content of a plain file of ``size`` bytes; less if it has been cut off since.
 
-    Huge pages make the copy about half as dear: a tenth of the time of parsing.
+    Huge pages make the copy about half as expensive: a tenth of the time of parsing.
     """
     require(size, f"the content of {path}")
     pages = private_pages(size)

@@ -87,7 +87,7 @@ class StagedOutput(Struct):
             self.path = other
 
     def close(self) -> None:
-        """Give up the lock."""
+        """Release the lock."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

@@ -41,7 +41,7 @@ class Cluster:
     def __init__(self, address: str, client: Any, folder: str) -> None:
         from distributed.scheduler import KilledWorker
 
-        self.lost = KilledWorker  # what the scheduler reports if it gives up itself
+        self.lost = KilledWorker  # what the scheduler reports if it stops itself
         self.address, self._client = address, client
         self.sender = ArraySpill(folder)
         self._folder, self._here = folder, os.getcwd()
@@ -97,13 +97,13 @@ class Cluster:
         """Raise RerankError if a worker has other versions, or does not see the scratch folder."""
         found = self._ask(self._client.get_versions, packages=list(_NUMBERS))["workers"]
         for worker in workers:
-            if worker in found:  # it has not ended meanwhile
+            if worker in found:  # it has not ended since
                 _check_versions(f"{worker}: the worker", found[worker]["packages"], _NUMBERS)
         found = self._ask(
             self._client.run, _facts, (self._here, self._folder), workers=workers, on_error="return"
         )
         for worker, facts in found.items():
-            if isinstance(facts, OSError):  # it ended meanwhile
+            if isinstance(facts, OSError):  # it ended since
                 continue
             if isinstance(facts, ImportError):
                 raise RerankError(f"{worker}: the worker cannot import {facts.name}: {facts}")

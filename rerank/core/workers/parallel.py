@@ -107,7 +107,7 @@ def each(
     tasks
         Arguments of each call.
     threads
-        Use threads in place of processes.
+        Use threads instead of processes.
     anywhere
         With a cluster, use its workers: the function is defined in a module, or a method, and returns all
         that it finds. Otherwise a cluster is not used.
@@ -128,7 +128,7 @@ def _all(
     anywhere: bool,
     advance: progress.Advance,
 ) -> list[T]:
-    """What ``each`` returns; ``advance`` is called after each task."""
+    """Return the results for ``each``; ``advance`` is called after each task."""
     workers = min(_jobs.get(), len(todo))
     elsewhere = anywhere and remote()
     if threads and workers > 1 and not elsewhere:

@@ -22,7 +22,7 @@ from rerank.data.store_reader import StrPath, read_store
 def read_stored(path: StrPath) -> CandidateLists:
     """Return the lists of a store or of a sharded store, see ``read_store`` and ``read_shards``.
 
-    Raises their errors, and RerankError in place of OSError.
+    Raises their errors, and RerankError instead of OSError.
     """
     try:
         return read_shards(path) if is_sharded(path) else read_store(path)

@@ -1,4 +1,4 @@
-"""Writing a sharded store in one pass over lists, so that a killed conversion goes on where it was.
+"""Writing a sharded store in one pass over lists, so that a killed conversion continues where it was.
 
 Finished shards wait in a hidden folder next to the target, ``.NAME.shards``, with a record of what they are
 made of. When the last one is there, they are moved into a new folder with the manifest, which then takes the
@@ -54,7 +54,7 @@ _OTHER_BYTES = 8  # of an item in a column that is no text
 
 
 class _Progress(Struct):
-    """Record of the finished shards, from which a killed conversion goes on."""
+    """Record of the finished shards, from which a killed conversion continues."""
 
     key: str
     size: int
@@ -79,7 +79,7 @@ def write_shards(
     Parameters
     ----------
     blocks
-        All lists in order, from the first one on also if a conversion goes on. Blocks have the same columns;
+        All lists in order, from the first one also if a conversion continues. Blocks have the same columns;
         a block may know more features than those before it, after the same first ones.
         Their ``rows`` count from the first row of the block.
     path
@@ -193,7 +193,7 @@ def _resumed(folder: str, key: str, size_bytes: int, absent: float) -> _Progress
             delete(os.path.join(folder, name))
     if progress.shards:
         done = f"{count(len(names), 'shard')} of {sum(shard.lists for shard in progress.shards):,} lists"
-        warnings.warn(f"an interrupted conversion goes on after {done}", DataNote, stacklevel=4)
+        warnings.warn(f"an interrupted conversion continues after {done}", DataNote, stacklevel=4)
     return progress
 
 
@@ -313,7 +313,7 @@ class _Writer:
         raise DataError(f"list id {name!r} is at {other} and {again}; expected each id once")
 
     def _place_of(self, name: str) -> str | None:
-        """Where finished shards have a list id, None if none has it."""
+        """Return the place of a list id in finished shards, None if none has it."""
         manifest = Manifest(FORMAT, VERSION, (), self.progress.absent, tuple(self.progress.shards))
         start = 0
         for k, shard in enumerate(manifest.shards):

@@ -238,14 +238,14 @@ def _by_place(
     """Return how items were matched without ids, and the evidence that they are the same; may warn."""
     keys = [lists.list_index, *(_codes(column, lists.offsets) for column in compared.values())]
     _, places, sizes = np.unique(np.column_stack(keys), axis=0, return_inverse=True, return_counts=True)
-    alike = int(np.count_nonzero(sizes[places.reshape(-1)] > 1))
-    if alike and alike == lists.lengths[lists.lengths > 1].sum():
+    equal = int(np.count_nonzero(sizes[places.reshape(-1)] > 1))
+    if equal and equal == lists.lengths[lists.lengths > 1].sum():
         found = f"nothing but their order links its items to those of {lists.source}"
         lacking = "no item ids, and no texts, labels, trees or features of both that tell items apart"
         warnings.warn(f"{more.source}: {found}: {lacking}", DataNote, stacklevel=4)
         return "place alone"
     shown = f"place, where {some(list(compared))} agree"
-    return f"{shown} ({count(alike, 'item')} not told apart by them)" if alike else shown
+    return f"{shown} ({count(equal, 'item')} not told apart by them)" if equal else shown
 
 
 def _codes(column: Column, offsets: Index) -> Index:

@@ -245,7 +245,7 @@ def _ranges(n: int) -> list[tuple[int, int]]:
 
 @contextmanager
 def _within_memory(source: str) -> Iterator[None]:
-    """Report features that would not fit: kernels hold as many as ``_most_features`` and then give up."""
+    """Report features that would not fit: kernels hold as many as ``_most_features`` and then stop."""
     try:
         yield
     except MemoryError:

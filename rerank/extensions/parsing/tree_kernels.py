@@ -2,7 +2,7 @@
 
 Notation: delta(u, v) is the weighted number of fragments that two nodes have in common, and K(x, y) is its
 sum over all nodes u of x and v of y. A word is a node without children. Labels and words are compared as
-strings, so a word equals a label that is written alike.
+strings, so a word equals a label with the same spelling.
 
 =========== ==========================================================================================
 st          subtrees: a node with everything below it; delta = decay^(nodes with children) if equal

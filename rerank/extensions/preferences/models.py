@@ -78,7 +78,7 @@ class Likelihood(ABC):
         value = point.value - 0.5 * float(self.precision @ away**2)
         added = self.precision.copy()
         information = point.information
-        if added[0] == 0:  # without a prior strengths are known but for their sum
+        if added[0] == 0:  # without a prior strengths are known except for their sum
             added[0] = float(information.diagonal()[: self.n_items].mean()) or 1.0
         if isinstance(information, np.ndarray):
             information[np.diag_indices_from(information)] += added

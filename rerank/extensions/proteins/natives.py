@@ -166,7 +166,7 @@ def restricted_models(lists: CandidateLists, models: Traces, ranges: Ranges) -> 
 
 
 # Shares of equal amino acids below which a model is reported. By number, models have the native's sequence
-# but for a few mutations; one that is shifted has about 6 %, so part of a model that is shifted shows too. By
+# except for a few mutations; one that is shifted has about 6 %, so a part that is shifted shows too. By
 # sequence, alignments below 30 % are often wrong (the twilight zone of Rost 1999).
 LEAST_IDENTITY: dict[Method, float] = {"number": 0.9, "sequence": 0.3}
 _SAME_PROTEIN = 0.5  # share of equal amino acids of an alignment below which no matching is proposed

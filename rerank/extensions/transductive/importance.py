@@ -140,7 +140,7 @@ class ListImportanceWeighting(ListWeighting, MetaLearner):
     ``use=initial`` as the initial distribution over pairs. The model is the base learner's own. It is one for
     the unlabelled lists: predicting others prints a note.
 
-    In out-of-fold fits the lists that a fold leaves out take the place of the unlabelled lists. If settings
+    In out-of-fold fits the lists that a fold leaves out replace the unlabelled lists. If settings
     are chosen on development lists, the weights remain those of the unlabelled lists.
 
     References

@@ -207,7 +207,7 @@ def logprobs_of(value: Any, where: str) -> dict[str, float] | None:
 def _numbers_of_tokens(entries: list[Any], where: str) -> list[float] | None:
     """Return a number for each entry that is not null, None if one has no number."""
     if set(map(type, entries)) == {float}:
-        return entries  # finite: the parser takes no other floats, but for what numbers_of finds
+        return entries  # finite: the parser takes no other floats, except for what numbers_of finds
     out = []
     for place, entry in enumerate(entries):
         if entry is None:

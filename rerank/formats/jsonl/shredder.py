@@ -279,7 +279,7 @@ class PlainLines:
                 self._make_room(stop - start)
 
     def _take_names(self, why: int, n_names: int) -> None:
-        """Give columns to the features that are new, but for those of a line that was dropped."""
+        """Give columns to the features that are new, except for those of a line that was dropped."""
         known = self.columns.builder.names
         kept = len(self._names) if why == _DONE else n_names
         if kept > len(known):

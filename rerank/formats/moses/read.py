@@ -84,7 +84,7 @@ class _Sparse(Struct):
 
 
 class FeatureBlocks:
-    """Features of pieces one after the other, in blocks that need no second copy if all lines are alike.
+    """Features of pieces one after the other, in blocks that need no second copy if lines have one form.
 
     What the columns are, and whether they are dense, is known at the end of the last file. Until then each
     block has the columns of the names so far, dense if half of its cells have a value. Usually there is one

@@ -1,7 +1,7 @@
 """Lists of a file or a pipe block by block: those that reading the whole file gives, in bounded memory.
 
 A block is some whole lists. ``Blocks.lists`` calls the function that reads a file once for each block: within
-it, ``Format.read`` takes the next block in place of the file, and does with it what it does with a file. So
+it, ``Format.read`` takes the next block instead of the file, and does with it what it does with a file. So
 every option of reading works as for whole files, and the whole file is the case of one block.
 """
 
@@ -67,9 +67,9 @@ class Blocks:
         load : callable
             Returns the lists of the file through ``Format.read``.
         may_be_apart : bool
-            Yield lists that are apart in parts, each with its id, in place of an error.
+            Yield lists that are apart in parts, each with its id, instead of an error.
         alike : bool
-            Raise NeedsWholeError if not all lists have the same columns, such as labels (but for ids of
+            Raise NeedsWholeError if not all lists have the same columns, such as labels (except for ids of
             items), and the same features, later ones perhaps more after these.
 
         Raises

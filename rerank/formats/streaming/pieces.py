@@ -5,7 +5,7 @@ features once and no text, and the text costs no fresh pages. Threads parse piec
 read, or decompressed. The rows of a piece are counted when it is read, so that each piece knows its rows.
 
 This path takes only what is plain: dense rows, lists whose lines are together, and no fault. At anything else
-it gives up, and the reader of whole texts (svmlight.read) reads the file again, with its notes and errors.
+it stops, and the reader of whole texts (svmlight.read) reads the file again, with its notes and errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CSV and TSV block by block: the reader of whole tables gives up the rows that it has, and goes on."""
+"""CSV and TSV block by block: the reader of whole tables releases the rows that it has, and continues."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class SVMLight(Format):
         write_blocks(path, sizes[items], lines.render)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
-        if column == "classes":  # they take the place of labels
+        if column == "classes":  # they replace labels
             return lists.labels is None
         if column == "feature_names":
             return lists.names() == list(map(str, indices_of(lists).tolist()))

@@ -177,7 +177,7 @@ class Boosting(Learner):
             return class_examples(lists, 1.0 if self.relevant is None else self.relevant)
         examples = ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
         if self.margin == "even" and self.loss == "exp" and self.tau:
-            raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp alike")
+            raise ConfigError("boosting: tau with margin=even multiplies all pairs of loss=exp equally")
         costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
         return examples if costs is None else replace(examples, cost=costs[examples.pairs[1]])
 

@@ -25,7 +25,7 @@ from rerank.similarity.vectors import VectorKernel
 
 @dataclass(frozen=True)
 class LossRange:
-    """The least and the largest loss above 0 that a prediction can have: c and C."""
+    """The smallest and the largest loss above 0 that a prediction can have: c and C."""
 
     least: float
     most: float

@@ -187,7 +187,7 @@ def _read_tree(one: Any, n_features: int, number: int, factor: float) -> tuple[P
 def _single(values: Floats) -> Floats:
     """Numbers as XGBoost holds them, in single precision."""
     if not np.all(np.abs(values) <= np.finfo(np.float32).max):
-        raise DataError("a number that is none in single precision")
+        raise DataError("a number that is too large for single precision")
     return values.astype(np.float32).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""What every step around a learner shares, and the order in which steps run.
+"""Base of the steps around a learner, and the order in which steps run.
 
 A step is one class: the settings of ``TrainOptions`` that it reads, what it refuses, what
 it fits to the training lists and what becomes of the model. In order of their stages:
@@ -68,12 +68,12 @@ class Step(Struct, frozen=True):
 
     @property
     def active(self) -> bool:
-        """Whether it does anything."""
+        """Return whether it does anything."""
         raise NotImplementedError
 
     @property
     def uses_dev(self) -> bool:
-        """Whether development lists choose something, so that they are not new to the model."""
+        """Return whether development lists choose something, so that they are not new to the model."""
         return False
 
     def check(self, learner: Learner, metric: Metric | None) -> None:

@@ -23,7 +23,7 @@ _GAIN = 1e-9  # what a step must gain, in the metric's units: less is rounding
 
 
 class Change(Struct, frozen=True):
-    """What the line search found: the base score's weight times ``factor``, or plus ``added``."""
+    """Result of the line search: the base score's weight times ``factor``, or plus ``added``."""
 
     factor: float | None
     added: float | None
@@ -64,7 +64,7 @@ class TuneBase(AfterStep, frozen=True):
 
     @property
     def n_folds(self) -> int:
-        """How many parts the training lists are divided into."""
+        """Return the number of parts that the training lists are divided into."""
         return FOLDS if self.folds is None else self.folds
 
     def check_data(self, data: TrainingData) -> None:

@@ -126,10 +126,10 @@ def test_lists_without_an_axis_or_a_feature_in_common_are_refused(basis):
 
 def test_lists_that_are_all_alike_have_no_width():
     train, test = some_lists(0), some_lists(1, sizes=(4,))
-    with pytest.raises(DataError, match=r"set 1: one list to compare with: no width .*\(basis=kernel has"):
+    with pytest.raises(DataError, match=r"set 1: there is one list, so no width .* basis=kernel needs"):
         weigh(train, test)
     same = test.subset(np.zeros(5, dtype=np.int64))
-    with pytest.raises(DataError, match="set 1: all 5 lists are alike to compare with"):
+    with pytest.raises(DataError, match="set 1: all 5 lists are equal, so no width"):
         weigh(train, same)
     found = weigh(train, same, basis="kernel").weights
     similar = slow.table("list", rows(train), rows(test))[:, 0]

@@ -44,7 +44,7 @@ class Svmtk(ModelFormat):
 
 @MODEL_FORMATS.register("svmtk-pairs")
 class SvmtkPairs(Svmtk):
-    """Model files of SVM-light-TK for pairs (-W R, -V R); both kinds are read alike."""
+    """Model files of SVM-light-TK for pairs (-W R, -V R); both kinds are read in the same way."""
 
     name: ClassVar[str] = "svmtk-pairs"
     pairs: ClassVar[bool] = True

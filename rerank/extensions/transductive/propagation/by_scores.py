@@ -127,7 +127,7 @@ class ScoreNodes:
         if len(self.trained) != len(self.rankers) or not len(self.rankers) or not rising:
             raise DataError(f"{len(self.rankers)} rankers for {len(self.trained)} lists")
         if self.trained[0] < 0 or self.trained[-1] >= n:
-            raise DataError(f"a ranker of a list that is none of {n}")
+            raise DataError(f"a ranker of a list beyond the {n} of the model")
         if not d or self.lists.has_missing or any(len(one.feature_names) != d for one in self.rankers):
             raise DataError(f"rankers or lists that do not have the {d} features, or miss some")
 

@@ -161,7 +161,7 @@ def merged(scores: Floats, rule: Rule, weights: Floats | None = None) -> Merged:
     Returns
     -------
     Merged
-        Scores follow their items if the items are given in another order, but for ties of "kemeny" that the
+        Scores follow their items if items are given in another order, except for ties of "kemeny" that the
         order of the input decides.
 
     Raises

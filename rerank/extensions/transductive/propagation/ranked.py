@@ -122,7 +122,7 @@ def ranked_by_graph(
 ) -> Ranked:
     """Rank lists by the rankers that the trained ones of ``nodes`` give them in the graph of all lists.
 
-    A list that no trained ranker reaches has the mean of these. So has one whose ranker is 0 but for
+    A list that no trained ranker reaches has the mean of these. So has one whose ranker is 0 up to
     rounding, which would order the items at random.
 
     References

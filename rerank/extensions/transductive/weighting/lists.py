@@ -130,7 +130,7 @@ class ListWeighting(Settings):
         Raises
         ------
         DataError
-            If lists cannot be compared; if all lists to be ranked are alike, so that no width is right; or if
+            If lists cannot be compared; if all lists to be ranked are equal, so that no width is right; or if
             no training list has a similarity to them, so that no weight is known.
         """
         kernel = self.kernel_on_lists
@@ -169,9 +169,9 @@ class ListWeighting(Settings):
         """The weights by Gaussians of distances, with figures."""
         training, test = (_squared(some) for some in (similar, tests))
         if not test.any():
-            what = "one list" if len(test) == 1 else f"all {len(test)} lists are alike"
-            advice = "no width of Gaussians is right (basis=kernel has none)"
-            raise DataError(f"{source}: {what} to compare with: {advice}")
+            what = "there is one list" if len(test) == 1 else f"all {len(test)} lists are equal"
+            advice = "no width of Gaussians is right; basis=kernel needs no width"
+            raise DataError(f"{source}: {what}, so {advice}")
         try:
             chosen: dict[str, Any] = {"widths": self.widths, "folds": self.folds, "seed": seed}
             found = weights_from_distances(training, test, **chosen, apart=True)

@@ -13,8 +13,8 @@ from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 
 # A sketch holds so many hashes at most, the smallest ones: 8 KB.
-_MOST = 512
-_DIGITS = 16
+SKETCHED = 512
+DIGITS = 16
 # Different lists may have the same features: 6 % of those of a system combination did.
 LEAST_SHARE = 0.1
 
@@ -24,7 +24,7 @@ def sketch(lists: CandidateLists, *, poor: bool = False) -> str:
 
     Lists without three different items, which chance makes equal, are in it if ``poor``.
     """
-    return "".join(sorted(set(_hashes(lists, lists.names(), poor)))[:_MOST])
+    return "".join(sorted(set(_hashes(lists, lists.names(), poor)))[:SKETCHED])
 
 
 def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
@@ -51,8 +51,8 @@ def strangers(known: str, names: Sequence[str], lists: CandidateLists) -> float:
 
 def found_in(known: str, names: Sequence[str], lists: CandidateLists, poor: bool) -> list[bool]:
     """Return whether each list that a sketch could hold is in it; parameters are those of ``overlap``."""
-    hashes = {known[at : at + _DIGITS] for at in range(0, len(known), _DIGITS)}
-    largest = max(hashes) if len(hashes) >= _MOST else "g"  # above all digits
+    hashes = {known[at : at + DIGITS] for at in range(0, len(known), DIGITS)}
+    largest = max(hashes) if len(hashes) >= SKETCHED else "g"  # above all digits
     return [one in hashes for one in _hashes(lists, names, poor) if one <= largest]
 
 
@@ -73,7 +73,7 @@ def _hashes(lists: CandidateLists, names: Sequence[str], poor: bool = False) -> 
     """A hash of each list's projected items; see ``_projections``."""
     for row in _projections(lists, names, poor):
         if row is not None:
-            yield hashlib.blake2b(row, digest_size=_DIGITS // 2).hexdigest()
+            yield hashlib.blake2b(row, digest_size=DIGITS // 2).hexdigest()
 
 
 def _projections(lists: CandidateLists, names: Sequence[str], poor: bool = False) -> Iterator[bytes | None]:

@@ -57,6 +57,10 @@ def exponential_gains(labels: Floats, source: str, instead: str) -> Floats:
     return gains
 
 
+class NothingToLearnError(FitError):
+    """Lists that a learner can learn nothing from; further lists may have what they lack."""
+
+
 Watched = tuple[CandidateLists, PreparedMetric]
 # Lists, and what gets the state of a learner after each round and its scores of them (n_items).
 Observer = tuple[CandidateLists, Callable[[Any, Floats], None]]
@@ -120,6 +124,8 @@ class Learner(Settings):
         second implies the first.
     accepts_initial
         It can start from given weights.
+    sums
+        It can be fitted to parts of the training lists, wherever they are, see ``rerank.learners.sums``.
     extra
         The optional package that it needs, which is also the name of this package's extra.
     """
@@ -144,6 +150,7 @@ class Learner(Settings):
     accepts_unlabelled: ClassVar[bool] = False
     needs_unlabelled: ClassVar[bool] = False
     accepts_initial: ClassVar[bool] = False
+    sums: ClassVar[bool] = False
     extra: ClassVar[str] = ""
 
     def fit(
@@ -351,14 +358,14 @@ def weighted_pairs(
 ) -> tuple[Pairs, Floats]:
     """Return the pairs of lists, and the weight of each list that has one; see ``make_pairs``.
 
-    Raises FitError if no list has a pair, which ``what`` names, or the weight of each of them is 0.
+    Raises NothingToLearnError if no list has a pair, which ``what`` names, or each of them has weight 0.
     """
     pairs = make_pairs(lists, relation, margin)
     if pairs.n_lists == 0:
-        raise FitError(f"{lists.source}: no list has {what}")
+        raise NothingToLearnError(f"{lists.source}: no list has {what}")
     found = checked_list_weights(weights, lists)[pairs.lists]
     if not found.any():
-        raise FitError(f"{lists.source}: every list with {what} has weight 0")
+        raise NothingToLearnError(f"{lists.source}: every list with {what} has weight 0")
     return pairs, found
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from rerank.learners.initial import initial_weights
 from rerank.learners.penalised import Convex, ConvexLearner, Fits, Fitted, Penalised
 from rerank.learners.regularization_path import Strength, require_dev, watched
 from rerank.learners.rounds import Rounds
+from rerank.learners.sums.parts import Parts, SummedLoss
 from rerank.models.training import DataRecord
 from rerank.native.learners._loglinear import ListBlock, log_loss
 
@@ -54,6 +56,19 @@ class TargetLists:
     cost: Floats | None = None
 
 
+class LossFacts(NamedTuple):
+    """The lists of a loss, their items, and the summed weights of the lists."""
+
+    lists: int
+    items: int
+    weight: float
+
+    @classmethod
+    def summed(cls, parts: Parts) -> LossFacts:
+        """Return the facts of all parts, which are ``LogLoss``."""
+        return cls(*map(sum, zip(*parts.each(attrgetter("facts")), strict=True)))
+
+
 class LogLoss:
     """The sum over lists of weight * -sum(target * log P), and its gradient.
 
@@ -81,6 +96,7 @@ class LogLoss:
 
         tasks = list_blocks(offsets, d)
         self._blocks = each(block, tasks, threads=True)
+        self.facts = LossFacts(len(lists.weight), len(lists.items), float(lists.weight.sum()))
         self._gradients = np.empty((len(tasks), d))
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
@@ -222,21 +238,37 @@ class LogLinear(ConvexLearner):
     def chooses_on_dev(self) -> bool:
         return "dev" in (self.prior, self.batches)
 
-    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
-        if self.batches == "dev":
-            require_dev(self.name, "batches", inputs)
-        chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
+    def survey(self, lists: CandidateLists) -> tuple[float, float] | None:
+        """Return the least and the largest label, if targets depend on them."""
+        if self.sharpness is not None or self.targets != "soft":
+            return None
+        assert lists.labels is not None  # needs_labels
+        least = np.fmin.reduce(lists.labels, initial=np.inf)
+        return float(least), float(np.fmax.reduce(lists.labels, initial=-np.inf))
+
+    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> LogLoss:
+        sharpness = self.sharpness or 0.0
+        if None not in surveys:
+            least, largest = zip(*surveys, strict=True)
+            width = max(largest) / 2.0 - min(least) / 2.0  # halves do not overflow
+            sharpness = min(_SHARPNESS / 2.0 / width, _SHARPEST) if width > 0 else 0.0
+        chosen = target_lists(lists, self.targets, sharpness, list_weights)
         costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
         chosen = chosen if costs is None else replace(chosen, cost=costs[chosen.items])
+        return LogLoss(lists.features, chosen)
+
+    def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        if self.batches == "dev":
+            require_dev(self.name, "batches", inputs)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
-        loss = LogLoss(lists.features, chosen)
+        loss, facts = SummedLoss(parts), LossFacts.summed(parts)
         return Convex(
             loss=(lambda u: loss(start + u)) if start.any() else loss,
             l1=self.penalty == "l1",
             origin=start,
             init=init,
-            weight=float(chosen.weight.sum()),
-            data=DataRecord(pairs=None, lists_without_pair=lists.n_lists - len(chosen.weight)),
+            weight=facts.weight,
+            data=DataRecord(pairs=None, lists_without_pair=parts.n_lists - facts.lists),
         )
 
     def _found(self, fits: Fits, watch: Rounds) -> Fitted:
@@ -269,13 +301,6 @@ class LogLinear(ConvexLearner):
     def _why_nothing(self, found: Fitted) -> str:
         return f"prior {found.strength:g} outweighs every feature"
 
-    def _sharpness(self, lists: CandidateLists) -> float:
-        if self.sharpness is not None or self.targets != "soft":
-            return self.sharpness or 0.0
-        assert lists.labels is not None  # needs_labels
-        width = float(np.nanmax(lists.labels) / 2.0 - np.nanmin(lists.labels) / 2.0)  # halves do not overflow
-        return min(_SHARPNESS / 2.0 / width, _SHARPEST) if width > 0 else 0.0
-
 
 @LEARNERS.register("listnet")
 class ListNet(Penalised):
@@ -299,8 +324,10 @@ class ListNet(Penalised):
 
     sharpness: float = setting(1.0, "the targets are proportional to exp(sharpness * label)", gt=0)
 
-    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
-        chosen = target_lists(lists, "soft", self.sharpness, inputs.list_weights)
-        n = len(chosen.weight)
-        data = DataRecord(judged=len(chosen.items), lists_without_pair=lists.n_lists - n)
-        return Convex(loss=LogLoss(lists.features, chosen), weight=float(chosen.weight.sum()), data=data)
+    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> LogLoss:
+        return LogLoss(lists.features, target_lists(lists, "soft", self.sharpness, list_weights))
+
+    def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        facts = LossFacts.summed(parts)
+        data = DataRecord(judged=facts.items, lists_without_pair=parts.n_lists - facts.lists)
+        return Convex(loss=SummedLoss(parts), weight=facts.weight, data=data)

@@ -15,10 +15,11 @@ from rerank.core.text import count
 from rerank.core.types import Floats, Mask
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import FitInputs, Learner
+from rerank.learners.base import FitInputs
 from rerank.learners.minimise import Loss, Minimum, Objective, Penalty, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
+from rerank.learners.sums.parts import Parts, SummingLearner
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
 
@@ -80,7 +81,7 @@ class Convex(Problem):
         return minimise(objective, start, learner.tolerance, learner.iterations)
 
 
-class ConvexLearner(Learner):
+class ConvexLearner(SummingLearner):
     """Base of linear learners that minimise a convex loss under a strength.
 
     The strength "dev" walks along ``strengths``, each minimum from the weights of the one before, until three
@@ -119,13 +120,13 @@ class ConvexLearner(Learner):
         return self.strength == "dev"
 
     @abstractmethod
-    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Problem:
-        """Return the loss of the training lists."""
+    def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Problem:
+        """Return the loss of the training lists; arguments are those of ``fit_parts``."""
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> LinearModel:
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> LinearModel:
         if self.strength == "dev":
             require_dev(self.name, self.strength_key, inputs)
-        problem = self._problem(lists, inputs)
+        problem = self._problem(parts, lists, inputs)
         fits = Fits(self, problem, lists)
         watch = Rounds(lists, inputs, "best" if self.chooses_on_dev else "last")
         found = self._found(fits, watch)

@@ -2,65 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Index
-from rerank.data.columns.offsets import offsets_of
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features
-from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
-from rerank.learners.deterministic import deterministic_dot
-from rerank.learners.penalised import Convex, Intercept, Penalised
+from rerank.learners.base import LEARNERS, FitInputs
+from rerank.learners.penalised import Convex, Penalised
+from rerank.learners.sums.classes import ClassItems, ClassLoss
+from rerank.learners.sums.judged import ItemFacts, JudgedItems
+from rerank.learners.sums.parts import Parts
+from rerank.learners.sums.squares import SquareLoss, Squares
 from rerank.models.training import DataRecord
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedItems:
-    """The judged items of the lists whose weight is not 0.
-
-    Attributes
-    ----------
-    features
-        Of these items.
-    labels, weight
-        float64 (n): their labels, and the weights of their lists.
-    offsets
-        int64 (n_lists + 1): the bounds of the lists that have such items.
-    data
-        What is recorded of them; ``judged`` counts them.
-    """
-
-    features: Features
-    labels: Floats
-    weight: Floats
-    offsets: Index
-    data: DataRecord
-
-    @classmethod
-    def of(cls, lists: CandidateLists, list_weights: Floats | None) -> JudgedItems:
-        """Return the judged items of ``lists``.
-
-        - ``lists``: lists with labels.
-        - ``list_weights``: float64 (n_lists), None = 1.
-
-        Raises FitError if every list with a judged item has weight 0, or the weights are not finite numbers
-        of 0 or more.
-        """
-        assert lists.labels is not None, "Learner.fit refuses lists without labels"
-        weight = np.repeat(checked_list_weights(list_weights, lists), lists.lengths)
-        used = ~np.isnan(lists.labels) & (weight > 0)
-        rows = np.flatnonzero(used)
-        if not len(rows):
-            raise FitError(f"{lists.source}: every list with a judged item has weight 0")
-        sizes = np.add.reduceat(used, lists.offsets[:-1], dtype=np.int64)
-        features = lists.features if len(rows) == lists.n_items else lists.features.take(rows)
-        offsets = offsets_of(sizes[sizes > 0])
-        return cls(features, lists.labels[rows], weight[rows], offsets, DataRecord(judged=len(rows)))
 
 
 @LEARNERS.register("ridge")
@@ -86,64 +43,30 @@ class Ridge(Penalised):
         "one", "a constant for all items, or one for each list: only differences within lists count"
     )
 
-    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
-        items = JudgedItems.of(lists, inputs.list_weights)
-        largest = float(np.abs(items.labels).max())
-        unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
-        squares = Squares(items, items.labels / unit, by_list=self.intercept == "list")
-        if not squares.centred(squares.targets).any():
+    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> Squares:
+        return Squares(JudgedItems.of(lists, list_weights), by_list=self.intercept == "list")
+
+    def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        facts = parts.each(Squares.facts)
+        known = ItemFacts.summed(facts)
+        by_list = self.intercept == "list"
+        if not (known.differ if by_list else known.least < known.largest):
             found = (
-                f"every judged item has the label {items.labels[0]:g}"
-                if self.intercept == "one"
-                else "no list has two different labels"
+                "no list has two different labels"
+                if by_list
+                else f"every judged item has the label {known.least:g}"
             )
             raise FitError(f"{lists.source}: {found}; learner ridge has nothing to learn from")
-        constant = squares if self.intercept == "one" else None
-        weight = float(items.weight.sum())
-        return Convex(loss=squares, weight=weight, data=items.data, unit=unit, intercept=constant)
-
-
-class Squares(Intercept):
-    """The sum of weight * (target - w·x - b)² and its gradient, with the best b for every w.
-
-    - ``items``: the judged items.
-    - ``targets``: float64 (n_items).
-    - ``by_list``: whether each list has a b of its own.
-    """
-
-    def __init__(self, items: JudgedItems, targets: Floats, by_list: bool) -> None:
-        self.items = items
-        self.targets = targets
-        self._starts = items.offsets[:-1] if by_list else np.zeros(1, dtype=np.int64)
-        self._sizes = np.diff(items.offsets) if by_list else np.array([len(targets)])
-        self._total = np.add.reduceat(items.weight, self._starts)
-
-    def _means(self, values: Floats) -> Floats:
-        """The weighted means (1 or n_lists) of values (n_items)."""
-        means: Floats = np.add.reduceat(self.items.weight * values, self._starts) / self._total
-        return means
-
-    def centred(self, values: Floats) -> Floats:
-        """Return values (n_items) less their weighted mean; exactly 0 where all are equal."""
-        least = np.minimum.reduceat(values, self._starts)
-        shifted = values - np.repeat(least, self._sizes)
-        centred: Floats = shifted - np.repeat(self._means(shifted), self._sizes)
-        return centred
-
-    def at(self, weights: Floats) -> float:
-        """Return b for weights (n_features)."""
-        return float(self._means(self.targets - self.items.features.scores(weights))[0])
-
-    def __call__(self, weights: Floats) -> tuple[float, Floats]:
-        """Return the loss at weights (n_features), and its gradient, a new array."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            rest = self.centred(self.targets - self.items.features.scores(weights))
-            slope = self.items.weight * rest
-            return deterministic_dot(slope, rest), -2.0 * self.items.features.transposed_product(slope)
-
-
-_STEPS = 200  # of the search for the intercept, each of which halves its bracket at least
-_EXACT = 1e-13  # of the summed weights: the slope that remains
+        largest = max(abs(known.least), abs(known.largest))
+        unit = float(2.0 ** np.floor(np.log2(largest)))
+        squares = SquareLoss(parts, [one.weight for one in facts], unit, by_list)
+        return Convex(
+            loss=squares,
+            weight=known.weight,
+            data=DataRecord(judged=known.n),
+            unit=unit,
+            intercept=None if by_list else squares,
+        )
 
 
 @LEARNERS.register("logistic")
@@ -166,66 +89,17 @@ class Logistic(Penalised):
 
     relevant: float = setting(1.0, "items with this label or a larger one are relevant")
 
-    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> Convex:
-        items = JudgedItems.of(lists, inputs.list_weights)
-        right = items.labels >= self.relevant
-        if right.all() or not right.any():
-            found = "every" if right.all() else "no"
+    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> ClassItems:
+        items = JudgedItems.of(lists, list_weights)
+        return ClassItems(items, (items.labels >= self.relevant).astype(np.float64))
+
+    def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:
+        facts = parts.each(ClassItems.facts)
+        n, right = sum(one.n for one in facts), sum(one.n_right for one in facts)
+        if right in (0, n):
+            found = "every" if right else "no"
             text = f"{found} judged item has a label of {self.relevant:g} or more (relevant)"
             raise FitError(f"{lists.source}: {text}: there are no two classes")
-        loss = ClassLoss(items, right.astype(np.float64))
-        return Convex(loss=loss, weight=float(items.weight.sum()), data=items.data, intercept=loss)
-
-
-class ClassLoss(Intercept):
-    """The sum of weight * -log P(class) and its gradient, with the best intercept for every w.
-
-    - ``items``: the judged items.
-    - ``right``: float64 (n_items), 1 for relevant items and 0 for the others; some items are of either class.
-    """
-
-    def __init__(self, items: JudgedItems, right: Floats) -> None:
-        self.items = items
-        self.right = right
-        self._total = float(items.weight.sum())
-        self._share = float((items.weight * right).sum()) / self._total
-
-    def at(self, weights: Floats) -> float:
-        """Return the best intercept for weights (n_features)."""
-        return self._intercept(self.items.features.scores(weights))
-
-    def _intercept(self, scores: Floats) -> float:
-        """The intercept at which the mean of P(relevant) is the share of relevant items."""
-        prior = float(np.log(self._share) - np.log1p(-self._share))
-        low, high = prior - float(scores.max()), prior - float(scores.min())
-        at = min(max(prior - float(scores.mean()), low), high)
-        weight = self.items.weight / self._total
-        for _ in range(_STEPS):
-            chance = probability(scores + at)
-            slope = float((weight * chance).sum()) - self._share
-            if abs(slope) <= _EXACT or high <= low:
-                break
-            low, high = (at, high) if slope < 0 else (low, at)
-            rise = float((weight * chance * (1.0 - chance)).sum())
-            near = at - slope / rise if rise > 0 else low
-            at = near if low < near < high else low / 2.0 + high / 2.0
-        return at
-
-    def __call__(self, weights: Floats) -> tuple[float, Floats]:
-        """Return the loss at weights (n_features), and its gradient, a new array."""
-        items = self.items
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = items.features.scores(weights)
-            if not np.isfinite(scores).all():
-                return np.inf, np.full(len(weights), np.nan)
-            scores = scores + self._intercept(scores)
-            losses = np.logaddexp(0.0, np.where(self.right > 0, -scores, scores))
-            slope = items.weight * (probability(scores) - self.right)
-            return float((items.weight * losses).sum()), items.features.transposed_product(slope)
-
-
-def probability(scores: Floats) -> Floats:
-    """Return 1 / (1 + exp(-scores)), float64 (n)."""
-    with np.errstate(over="ignore"):
-        chance: Floats = 1.0 / (1.0 + np.exp(-scores))
-    return chance
+        loss = ClassLoss(parts, facts)
+        weight = sum(one.weight for one in facts)
+        return Convex(loss=loss, weight=weight, data=DataRecord(judged=n), intercept=loss)

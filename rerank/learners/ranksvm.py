@@ -19,6 +19,7 @@ from rerank.learners.minimise import Minimum
 from rerank.learners.pair_loss import PairLoss, minimise
 from rerank.learners.penalised import ConvexLearner, Problem
 from rerank.learners.regularization_path import Strength
+from rerank.learners.sums.parts import Parts
 from rerank.models.training import DataRecord
 
 PairChoice = Literal["all", "neighbours"]
@@ -116,9 +117,14 @@ class RankSVM(ConvexLearner):
     tolerance: float = tolerance_setting()
     iterations: int = setting(200, "maximum number of Newton steps per minimum", ge=1)
 
-    def _problem(self, lists: CandidateLists, inputs: FitInputs) -> _PairProblem:
+    sums = False
+
+    def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> _PairProblem:
+        return parts.each(lambda part: part)[0]
+
+    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Any) -> _PairProblem:
         margin = Margin(self.margin, self.margin_power)
-        pairs, weight = weighted_pairs(lists, inputs.list_weights, PairRelation(self.pairs), margin)
+        pairs, weight = weighted_pairs(lists, list_weights, PairRelation(self.pairs), margin)
         if self.margin != "even":
             if not 0 < pairs.mean_margin < np.inf:
                 raise FitError(f"{lists.source}: margins overflow")

@@ -13,7 +13,7 @@ from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.learners.pointwise import JudgedItems
+from rerank.learners.sums.judged import JudgedItems
 from rerank.models.training import DataRecord
 
 MAX_FEATURES = 4096  # of which matrices of all pairs are made

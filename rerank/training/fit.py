@@ -12,6 +12,8 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
 from rerank.evaluation.variance import Use, gain
+from rerank.learners.base import FitInputs
+from rerank.learners.sums.parts import Parts, SummingLearner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord, statistics_of
@@ -19,8 +21,10 @@ from rerank.training.data import OutOfFold, Split, TrainingData
 from rerank.training.pipeline import Pipeline
 
 
-def fit_one(data: TrainingData, pipeline: Pipeline) -> Model:
+def fit_one(data: TrainingData, pipeline: Pipeline, parts: Parts | None = None) -> Model:
     """Return the learner's model of training data, changed by the steps after it; its record is complete.
+
+    With ``parts`` a learner that sums is fitted to these; of the training lists only features are known.
 
     Raises
     ------
@@ -31,7 +35,11 @@ def fit_one(data: TrainingData, pipeline: Pipeline) -> Model:
     for step in pipeline.after:
         step.check_data(data)
     watched = None if dev is None or dev.judge is None else (dev.learnt, dev.judge)
-    model = learner.fit(data.train.learnt, **data.inputs(watched))
+    if parts is None:
+        model = learner.fit(data.train.learnt, **data.inputs(watched))
+    else:
+        assert isinstance(learner, SummingLearner)
+        model = learner.fit_parts(parts, data.train.learnt, FitInputs(**data.inputs(watched)))
     data.complete(model)
     _record(model, data, pipeline)
     for step in pipeline.after:

@@ -72,6 +72,11 @@ class Pipeline(Struct, frozen=True, eq=False):
         return replace(self, steps=tuple(step.resolve(self.learner, lists) for step in self.steps))
 
     @property
+    def spread(self) -> bool:
+        """Whether one fit is spread over the shards of its training lists."""
+        return self.options.cluster is not None and not self.several
+
+    @property
     def several(self) -> bool:
         """Return whether there is more than one fit."""
         select = self.options.select

@@ -67,6 +67,10 @@ def select(
     learner.check_unlabelled(side.unlabelled is not None)
     refuse_with_classes(learner, *["list_weights"] * (side.list_weights is not None))
     refuse_with_classes(learner, *["initial"] * (side.initial is not None))
+    if pipeline.spread:
+        from rerank.training.sums.fit import fit_shards
+
+        return Selected(fit_shards(pipeline, lists, dev, side))
     pipeline = (pipeline if dev is None else for_dev(pipeline, dev)).resolve(lists)
     if pipeline.metric is not None and learner.reads_classes:
         from rerank.training.class_metrics import watched_classes

@@ -117,7 +117,7 @@ def train(
     pipeline = pipeline_from(options, **given)
     section = pipeline.options.data
     owned = is_path(data) and (dev is None or is_path(dev))
-    given_lists = _given(section, data, "train")
+    given_lists = _heading(pipeline, data) if pipeline.spread else _given(section, data, "train")
     weights = None if list_weights is None else vector(list_weights, "list_weights", given_lists.n_lists)
     side = SideInputs(_other(section, unlabelled, "unlabelled"), weights, initial=initial)
     dev = _other(section, dev, "dev")
@@ -154,6 +154,13 @@ def _given(section: DataSection, data: Data, part: Part) -> CandidateLists:
         return load_part(section.with_settings(**{part: (os.fspath(data),)}), part)
     lists = read_lists(data)
     return lists if section.label is None or part == "unlabelled" else label(lists, section.label)
+
+
+def _heading(pipeline: Pipeline, data: Any) -> CandidateLists:
+    """What is read here of training lists whose shards are trained on elsewhere."""
+    from rerank.training.sums.fit import heading_of
+
+    return heading_of(pipeline, data)
 
 
 def _other(section: DataSection, data: Data | None, part: Part) -> CandidateLists | None:
@@ -193,7 +200,8 @@ def read_inputs(
     check_inputs(data.files())
     if learner.reads_classes:
         data = data.with_settings(classes=True)
-    lists, side = _changed(pipeline, of_training(load_part(data, "train")), NO_SIDE_INPUTS)
+    given = _heading(pipeline, data.train) if pipeline.spread else of_training(load_part(data, "train"))
+    lists, side = _changed(pipeline, given, NO_SIDE_INPUTS)
     dev = None
     if data.dev:
         dev = selected(load_part(data, "dev"), data.features, lenient=True)
@@ -271,9 +279,6 @@ def _check_outputs(
 ) -> None:
     """Raise an error for outputs that would never be written, or over an input."""
     options = pipeline.options
-    if options.cluster is not None and not pipeline.several:
-        advice = "--seeds, --select or --tune-base folds make several"
-        raise ConfigError(f"cluster: not used by one fit, which runs in this process; {advice}")
     if out is not None and "{seed}" in out and (options.seeds < 2 or not pipeline.learner.draws):
         raise ConfigError("--out: {seed} is for several runs of a learner that draws: give --seeds N")
     if curve is not None and "{seed}" in curve:

@@ -15,7 +15,11 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.penalised import STRENGTHS
-from rerank.learners.pointwise import ClassLoss, JudgedItems, Logistic, Ridge, Squares
+from rerank.learners.pointwise import Logistic, Ridge
+from rerank.learners.sums.classes import ClassItems, ClassLoss
+from rerank.learners.sums.judged import JudgedItems
+from rerank.learners.sums.parts import Parts
+from rerank.learners.sums.squares import SquareLoss, Squares
 from rerank.models.describe import model_lines
 from rerank.models.describe_training import training_lines
 
@@ -66,11 +70,11 @@ def test_logistic_is_that_of_a_general_solver(layout, seed):
 @pytest.mark.parametrize("kind", ["squares", "classes"])
 def test_gradients_are_slopes_at_the_best_intercept(kind, scale):
     items = JudgedItems.of(some_lists(3), None)
-    loss = (
-        Squares(items, items.labels, False)
-        if kind == "squares"
-        else ClassLoss(items, (items.labels > 0) * 1.0)
-    )
+    if kind == "squares":
+        loss = SquareLoss(Parts([Squares(items, False)], 1), [items.weight.sum()], 1.0, False)
+    else:
+        part = ClassItems(items, (items.labels > 0) * 1.0)
+        loss = ClassLoss(Parts([part], 1), [part.facts()])
     w = scale * np.array([0.3, -1.0, 0.5, 0.25])
     step = 1e-5 * scale
     value, gradient = loss(w)

@@ -23,7 +23,7 @@ from rerank.core.workers.pool import Outcome, TaskError
 if TYPE_CHECKING:
     from rerank.core.workers.dask import Cluster
 
-__all__ = ["TaskError", "as_completed", "cores", "each", "in_order", "jobs", "remote", "using"]
+__all__ = ["TaskError", "as_completed", "cores", "each", "in_order", "jobs", "remote", "using", "workers"]
 
 T = TypeVar("T")
 
@@ -80,6 +80,12 @@ def jobs() -> int:
 def remote() -> bool:
     """Return whether a cluster is used, whose workers share no memory with this process."""
     return _cluster.get() is not None
+
+
+def workers() -> list[str]:
+    """Return the addresses of the cluster's workers, in the order in which they get tasks; none without."""
+    there = _cluster.get()
+    return [] if there is None else there.workers()
 
 
 def cores() -> int:

@@ -13,7 +13,14 @@ from rerank.core.memory import require
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.shards.manifest import check_shard, is_sharded, open_shard, read_manifest, read_order
+from rerank.data.shards.manifest import (
+    Manifest,
+    check_shard,
+    is_sharded,
+    open_shard,
+    read_manifest,
+    read_order,
+)
 from rerank.data.shards.stack import stack, widened
 from rerank.data.store import arrays_of
 from rerank.data.store_reader import StrPath, read_store
@@ -88,9 +95,22 @@ def shard_blocks(path: StrPath, *, whole: bool = False) -> Iterator[CandidateLis
         check_shard(path, manifest, k)
     names = open_shard(path, manifest, len(manifest.shards) - 1).feature_names
     for k in range(len(manifest.shards)):
-        lists = open_shard(path, manifest, k, whole=whole)
-        _longer(names, lists)
-        yield lists.with_features(widened(lists.features, manifest.width, manifest.fill), names)
+        yield _with_names(open_shard(path, manifest, k, whole=whole), manifest, names)
+
+
+def shard_lists(path: StrPath, manifest: Manifest, k: int) -> CandidateLists:
+    """Return the lists of shard ``k`` (from 0), mapped, with all features of the sharded store.
+
+    Raises FormatError as ``open_shard``.
+    """
+    names = open_shard(path, manifest, len(manifest.shards) - 1).feature_names
+    return _with_names(open_shard(path, manifest, k), manifest, names)
+
+
+def _with_names(lists: CandidateLists, manifest: Manifest, names: Sequence[str] | None) -> CandidateLists:
+    """The lists of a shard with the columns of the last one, which has all."""
+    _longer(names, lists)
+    return lists.with_features(widened(lists.features, manifest.width, manifest.fill), names)
 
 
 def check_shards(path: StrPath) -> None:

@@ -1,0 +1,1 @@
+"""Training over the shards of a sharded store, wherever they are."""

@@ -76,6 +76,7 @@ NEW_ROOMS = (
     "training/cross_validation.py",
     *("formats/streaming/", "models/streaming.py"),
     "data/shards/",
+    *("learners/sums/", "training/sums/"),
     *("formats/sharding.py", "formats/regrouping.py", "cli/convert.py"),
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.

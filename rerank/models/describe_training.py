@@ -170,14 +170,13 @@ def number(value: float | None, *others: float | None) -> str:
 def _size_line(model: Any, lists: CandidateLists) -> str:
     """Learner, lists, items, features, scaling and pairs."""
     training, data = model.training, model.training.data
-    n_items = data.items or lists.n_items  # of shards that are elsewhere the lists are the first ones
-    size = f"{count(data.lists or lists.n_lists, 'list')}, {n_items} items"
+    size = f"{count(data.lists or lists.n_lists, 'list')}, {data.items or lists.n_items} items"
     if hasattr(model, "classes"):
         size = f"{count(lists.n_items, 'example')} of {count(len(model.classes), 'class', 'classes')}"
     size += f", {count(lists.n_features, 'feature')}"
     size += feature_names(lists, _MOST_NAMES)
     size += f", scaling {model.scaling_name}"
-    if data.judged is not None and data.judged < n_items:
+    if data.judged is not None and data.judged < (data.items or 0):
         size += f", {data.judged} of the items judged"
     if data.pairs is not None:
         size += f", {count(data.pairs, 'pair')}"

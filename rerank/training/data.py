@@ -58,8 +58,7 @@ class SideInputs(Struct, frozen=True, eq=False):
 
         Raises FitError if weights are not one finite number of 0 or more for each list, or all are 0.
         """
-        initial = self.initial
-        if initial is not None:
+        if (initial := self.initial) is not None:
             from rerank.models.weights import NamedWeights, initial_for
 
             initial = NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
@@ -68,8 +67,7 @@ class SideInputs(Struct, frozen=True, eq=False):
             weights = checked_list_weights(real_array(weights, "list weights").astype(np.float64), lists)
             if not weights.any():
                 raise FitError("list weights: every weight is 0, expected one above 0")
-        bare = self.unlabelled
-        if bare is not None:
+        if (bare := self.unlabelled) is not None:
             same = aligned(bare, lists.names(), "the training lists", selection=lists.selection, fill=fill)
             bare = without_labels(same, labels=False)
         return SideInputs(bare, weights, self.labels, initial)
@@ -179,8 +177,7 @@ class TrainingData(Struct, frozen=True, eq=False, dict=True):
 
 def column_of_base(lists: CandidateLists) -> int | None:
     """Return the feature of raw lists that is the base score, or None."""
-    found = base_column(lists)
-    return None if found is None else found.index
+    return None if (found := base_column(lists)) is None else found.index
 
 
 class OutOfFold(Struct, frozen=True, eq=False):

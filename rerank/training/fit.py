@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import partial
 
 from msgspec.structs import replace
@@ -12,8 +13,6 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
 from rerank.evaluation.variance import Use, gain
-from rerank.learners.base import FitInputs
-from rerank.learners.sums.parts import Parts, SummingLearner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord, statistics_of
@@ -21,10 +20,10 @@ from rerank.training.data import OutOfFold, Split, TrainingData
 from rerank.training.pipeline import Pipeline
 
 
-def fit_one(data: TrainingData, pipeline: Pipeline, parts: Parts | None = None) -> Model:
+def fit_one(data: TrainingData, pipeline: Pipeline, fit: Callable[..., Model] | None = None) -> Model:
     """Return the learner's model of training data, changed by the steps after it; its record is complete.
 
-    With ``parts`` a learner that sums is fitted to these; of the training lists only features are known.
+    ``fit`` is called in place of the learner's own, None = that.
 
     Raises
     ------
@@ -35,11 +34,7 @@ def fit_one(data: TrainingData, pipeline: Pipeline, parts: Parts | None = None) 
     for step in pipeline.after:
         step.check_data(data)
     watched = None if dev is None or dev.judge is None else (dev.learnt, dev.judge)
-    if parts is None:
-        model = learner.fit(data.train.learnt, **data.inputs(watched))
-    else:
-        assert isinstance(learner, SummingLearner)
-        model = learner.fit_parts(parts, data.train.learnt, FitInputs(**data.inputs(watched)))
+    model = (fit or learner.fit)(data.train.learnt, **data.inputs(watched))
     data.complete(model)
     _record(model, data, pipeline)
     for step in pipeline.after:

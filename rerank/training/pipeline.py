@@ -298,8 +298,7 @@ def prepare(
     if dev is not None:
         ready = chain.apply(dev, overwrite=owned)
         watched = split("dev", ready, view.apply(ready))
-    given = side.unlabelled
-    unlabelled = None if given is None else view.apply(chain.apply(given))
+    unlabelled = None if (given := side.unlabelled) is None else view.apply(chain.apply(given))
     initial = None
     if side.initial is not None:
         raw = side.initial

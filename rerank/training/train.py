@@ -41,6 +41,7 @@ from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import KEYWORDS, TrainOptions, check_data, options_of
 from rerank.training.pipeline import Pipeline, check_metric_used, pipeline_of
 from rerank.training.select import select
+from rerank.training.sums.fit import heading_of
 
 if TYPE_CHECKING:
     from rerank.models.weights import NamedWeights
@@ -62,8 +63,7 @@ class TrainResult(Struct):
         """Return lines for a person: what was learnt from what."""
         from rerank.models.describe_training import choice_lines, seed_lines, training_lines
 
-        lines = choice_lines(self.model.training)
-        lines += training_lines(self.model, self.lists, self.metric)
+        lines = [*choice_lines(self.model.training), *training_lines(self.model, self.lists, self.metric)]
         seeds = self.model.training.seeds
         return lines if seeds is None else [*lines, *seed_lines(seeds)]
 
@@ -117,7 +117,7 @@ def train(
     pipeline = pipeline_from(options, **given)
     section = pipeline.options.data
     owned = is_path(data) and (dev is None or is_path(dev))
-    given_lists = _heading(pipeline, data) if pipeline.spread else _given(section, data, "train")
+    given_lists = heading_of(pipeline, data) if pipeline.spread else _given(section, data, "train")
     weights = None if list_weights is None else vector(list_weights, "list_weights", given_lists.n_lists)
     side = SideInputs(_other(section, unlabelled, "unlabelled"), weights, initial=initial)
     dev = _other(section, dev, "dev")
@@ -154,13 +154,6 @@ def _given(section: DataSection, data: Data, part: Part) -> CandidateLists:
         return load_part(section.with_settings(**{part: (os.fspath(data),)}), part)
     lists = read_lists(data)
     return lists if section.label is None or part == "unlabelled" else label(lists, section.label)
-
-
-def _heading(pipeline: Pipeline, data: Any) -> CandidateLists:
-    """What is read here of training lists whose shards are trained on elsewhere."""
-    from rerank.training.sums.fit import heading_of
-
-    return heading_of(pipeline, data)
 
 
 def _other(section: DataSection, data: Data | None, part: Part) -> CandidateLists | None:
@@ -200,11 +193,9 @@ def read_inputs(
     check_inputs(data.files())
     if learner.reads_classes:
         data = data.with_settings(classes=True)
-    given = _heading(pipeline, data.train) if pipeline.spread else of_training(load_part(data, "train"))
+    given = heading_of(pipeline, data.train) if pipeline.spread else of_training(load_part(data, "train"))
     lists, side = _changed(pipeline, given, NO_SIDE_INPUTS)
-    dev = None
-    if data.dev:
-        dev = selected(load_part(data, "dev"), data.features, lenient=True)
+    dev = selected(load_part(data, "dev"), data.features, lenient=True) if data.dev else None
     if not _note_same_file(data) and dev is not None:
         note_shared(lists, dev, "training lists")
     if data.initial_file is not None:
@@ -247,6 +238,8 @@ def train_files(
     """
     pipeline = pipeline_of(options)
     _check_outputs(pipeline, out, curve, grid_out, checkpoint)
+    if pipeline.spread:  # before a cluster is asked for anything
+        heading_of(pipeline, options.data.train)
     started = time.perf_counter()
     with using(options.jobs, options.cluster), _hinting(pipeline.learner, checkpoint):
         if checkpoint is not None:
@@ -329,8 +322,9 @@ def write_curve(result: TrainResult, path: str) -> None:
             f"--curve: learner {model.training.learner!r} has no rounds or restarts, so no curve"
         )
     columns = list(curve[0])
-    rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]
-    write_lines(path, rows)
+    write_lines(
+        path, ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]
+    )
     if path != "-":
         timing = ["step\tseconds", *(f"{step}\t{value:.3f}" for step, value in result.seconds.items())]
         write_lines(timing_of(path), timing)
@@ -362,6 +356,4 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
-    if data.label is None:
-        return lists
-    return label(lists, data.label)
+    return lists if data.label is None else label(lists, data.label)

@@ -197,11 +197,11 @@ def test_wrong_addresses_and_both_options_are_one_line(arguments, here):
         assert len(ran.stderr.splitlines()) == 1
 
 
-def test_one_fit_does_not_use_a_cluster(here):
+def test_one_fit_on_a_cluster_needs_shards(here):
     arguments = ["train", "--data", "train.letor", "--out", "m", "--cluster", "tcp://a:1"]
     ran = CliRunner().invoke(app, arguments, standalone_mode=False)
     assert (ran.return_value, len(ran.stderr.splitlines())) == (2, 1)
-    assert "cluster: not used by one fit, which runs in this process; --seeds, --select" in ran.stderr
+    assert "cluster: one fit is spread over the shards of one sharded store" in ran.stderr
 
 
 @pytest.mark.parametrize("kernel", ["list", "bhattacharyya"])

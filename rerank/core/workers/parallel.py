@@ -73,8 +73,7 @@ def using(jobs: int | None, cluster: str | None = None) -> Iterator[None]:
 
 def jobs() -> int:
     """Return the number of workers of ``each`` here, those of a cluster if one is used."""
-    there = _cluster.get()
-    return _jobs.get() if there is None else there.n
+    return _jobs.get() if (there := _cluster.get()) is None else there.n
 
 
 def remote() -> bool:
@@ -139,9 +138,8 @@ def _all(
     elsewhere = anywhere and remote()
     if threads and workers > 1 and not elsewhere:
         return _in_threads(function, todo, workers, advance)
-    apart = elsewhere or workers > 1
     found = []
-    for value in in_order(function, todo) if apart else _one_by_one(function, todo):
+    for value in in_order(function, todo) if elsewhere or workers > 1 else _one_by_one(function, todo):
         found.append(value)
         advance()
     return found
@@ -212,8 +210,7 @@ def _outcomes(
     shared: bool = False,
 ) -> Generator[tuple[int, Outcome]]:
     """The outcomes of tasks in other processes as they end."""
-    there = _cluster.get()
-    if there is not None:
+    if (there := _cluster.get()) is not None:
         return there.outcomes(function, todo, retrying)
     from rerank.core.workers.processes import completed  # here, so that the command line starts without it
 

@@ -98,13 +98,13 @@ def shard_blocks(path: StrPath, *, whole: bool = False) -> Iterator[CandidateLis
         yield _with_names(open_shard(path, manifest, k, whole=whole), manifest, names)
 
 
-def shard_lists(path: StrPath, manifest: Manifest, k: int) -> CandidateLists:
+def shard_lists(path: StrPath, manifest: Manifest, k: int, *, whole: bool = False) -> CandidateLists:
     """Return the lists of shard ``k`` (from 0), mapped, with all features of the sharded store.
 
-    Raises FormatError as ``open_shard``.
+    Parameters and errors are those of ``open_shard``.
     """
     names = open_shard(path, manifest, len(manifest.shards) - 1).feature_names
-    return _with_names(open_shard(path, manifest, k), manifest, names)
+    return _with_names(open_shard(path, manifest, k, whole=whole), manifest, names)
 
 
 def _with_names(lists: CandidateLists, manifest: Manifest, names: Sequence[str] | None) -> CandidateLists:

@@ -24,7 +24,7 @@ from rerank.data.reading import FITTED, DataSection
 from rerank.data.scaling import Scaling, fit_scaling
 from rerank.data.shards.manifest import Manifest, is_sharded, read_manifest
 from rerank.formats.sources import is_path
-from rerank.learners.base import LEARNERS, NothingToLearnError
+from rerank.learners.base import LEARNERS, FitInputs, NothingToLearnError
 from rerank.learners.sums.parts import Parts, SummingLearner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
@@ -164,12 +164,12 @@ class Places:
         self._of, self._workers = kept, workers
 
 
-def read_stored_manifest(path: str) -> Manifest:
+def read_stored_manifest(path: str | os.PathLike[str]) -> Manifest:
     """Return the manifest of a sharded store; RerankError in place of OSError."""
     try:
         return read_manifest(path)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(os.fspath(path), error) from None
 
 
 def fit_shards(
@@ -201,7 +201,12 @@ def fit_shards(
     work = replace(raw, key=uuid.uuid4().hex, chain=chain, learner=learner, surveys=own)
     data = _data(pipeline, heading, chain, *align(pipeline, heading, dev, side))
     with _forgetting():
-        model = fit_one(data, pipeline, _parts(work, heading.source))
+        parts = _parts(work, heading.source)
+
+        def fit(lists: CandidateLists, **inputs: Any) -> Model:
+            return learner.fit_parts(parts, lists, FitInputs(**inputs))
+
+        model = fit_one(data, pipeline, fit)
     _record(model, manifest, found)
     if pipeline.metric is not None and hasattr(model, "weights"):
         _add_train_value(model, pipeline, replace(raw, chain=chain), data.train.lists)

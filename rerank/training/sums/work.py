@@ -1,7 +1,7 @@
 """What a worker does: it reads its shards once, keeps what the learner made of them, and answers questions.
 
-A shard is read again if its worker was lost, or was given others meanwhile. An answer depends on the shard and
-the question alone, so it is the same. Before every answer the files of the shard are looked at: one that
+A shard is read again if its worker was lost, or was given others meanwhile. An answer depends on the shard
+and the question alone, so it is the same. Before every answer the files of the shard are looked at: one that
 changes while it is trained on is an error that names it.
 """
 
@@ -50,21 +50,26 @@ class Work(Struct, frozen=True, eq=False):
         """Return the folder of shard ``k``."""
         return os.path.join(self.path, self.manifest.shards[k].name)
 
-    def lists(self, k: int) -> CandidateLists:
-        """Return the lists of shard ``k`` as learners see them; the errors of ``shard_lists`` name it."""
+    def lists(self, k: int, *, whole: bool = False) -> CandidateLists:
+        """Return the lists of shard ``k`` as learners see them; ``whole`` checks every byte.
+
+        The errors of ``shard_lists`` name it.
+        """
         try:
-            lists = shard_lists(self.path, self.manifest, k)
+            lists = shard_lists(self.path, self.manifest, k, whole=whole)
         except OSError as error:
             raise os_error(self.place(k), error) from None
         return self.chain.apply(selected(lists, self.features))
 
     def part(self, k: int) -> Any:
-        """Return what the learner makes of shard ``k``, or the error if there is nothing to learn from."""
-        lists = self.lists(k)
+        """Return what the learner makes of shard ``k``, or the error if there is nothing to learn from.
+
+        Then every byte is checked: shards of equal sizes may have been exchanged.
+        """
         if self.learner is None:
-            return lists
+            return self.lists(k)
         try:
-            return self.learner.part(lists, None, self.surveys)
+            return self.learner.part(self.lists(k, whole=True), None, self.surveys)
         except NothingToLearnError as error:
             return error
 

@@ -154,6 +154,7 @@ def test_what_needs_all_lists_is_refused(data, name, given, expected, lists):
 
 def test_a_shard_that_changes_in_training_is_named(lists):
     places = sorted(Path("s").glob("*.store"))
+    shutil.copytree(places[6], "whole")
 
     def touched() -> None:
         (file,) = places[5].glob("labels.npy")
@@ -172,7 +173,9 @@ def test_a_shard_that_changes_in_training_is_named(lists):
         Watching.act = staticmethod(act)
         with pytest.raises(FormatError, match=expected):
             fitted(Watching())
-    shutil.copytree(places[1], places[6])
+    shutil.copytree("whole", places[6])
+    labels = places[6] / "labels.npy"
+    labels.write_bytes(labels.read_bytes()[:-1] + b"?")
     with pytest.raises(FormatError, match=r"00006\.store: found other contents, expected shard 7 of"):
         fitted("ridge")
 
@@ -196,7 +199,8 @@ def test_bytes_do_not_depend_on_the_workers(cluster, lists, monkeypatch):
     assert seen == {1, 2}
 
 
-def test_workers_that_are_killed_change_no_byte(cluster, lists):
+def test_workers_that_are_killed_change_no_byte(cluster, lists, monkeypatch):
+    monkeypatch.setattr(dask, "_PATIENCE", 60.0)  # until the cluster has started other ones
     os.mkdir("calls")
     with warnings.catch_warnings(record=True) as caught, parallel.using(None, cluster):
         warnings.simplefilter("always")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -112,7 +113,9 @@ class _Shelf:
             self._parts.clear()
 
 
-_shelf = _Shelf()
+@cache
+def _shelf() -> _Shelf:
+    return _Shelf()
 
 
 def answers(
@@ -136,12 +139,12 @@ def answers(
     FormatError
         If a shard is missing, not as the manifest has it, or changed since it was read.
     """
-    return [function(_shelf.part(work, k, frozenset(own)), *arguments) for k in shards]
+    return [function(_shelf().part(work, k, frozenset(own)), *arguments) for k in shards]
 
 
 def forget() -> None:
     """Give up all parts of this process."""
-    _shelf.clear()
+    _shelf().clear()
 
 
 def _stamp(work: Work, k: int) -> Stamp:

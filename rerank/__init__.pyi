@@ -25,6 +25,7 @@ from rerank.extensions.decision.combine import ensemble as ensemble
 from rerank.extensions.decision.consensus import consensus_features as consensus_features
 from rerank.extensions.decision.model import decide as decide
 from rerank.extensions.decision.unions import join_features as join_features
+from rerank.extensions.diversity.model import diversify as diversify
 from rerank.extensions.feature_selection.selected import SelectedFeatures as SelectedFeatures
 from rerank.extensions.feature_selection.selected import select_features as select_features
 from rerank.extensions.fusion.fuse import fuse as fuse

@@ -7,14 +7,14 @@ from typing import ClassVar
 from rerank.cli.frame import OUTPUTS, RUNNING, Verb, Workers, inform, verb
 from rerank.core.settings import setting
 from rerank.core.text import count
-from rerank.extensions.decision.options import Deciding, deciding
+from rerank.extensions.diversity.options import Diversifying, chosen_model
 
 
 class Predict(Workers, Verb):
     """Options of ``rerank predict``."""
 
     reads: ClassVar = True
-    configures: ClassVar = Deciding
+    configures: ClassVar = Diversifying
     renamed: ClassVar = {"cheating": "allow_oracle"}
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
@@ -68,7 +68,7 @@ def predict(given: Predict) -> None:
     """
     from rerank.models.predict import predict as run
 
-    model = deciding(given.model, given.typed, given.out, given.keep_margin, given.reading)
+    model = chosen_model(given.model, given.typed, given.out, given.keep_margin, given.reading)
     found = run(model, given.data, given.as_, streamed=True, **given.others("model", "data", "as_"))
     for line in getattr(found.model, "decision_lines", list)():
         inform(line)

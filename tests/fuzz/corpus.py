@@ -405,6 +405,8 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
     made.append(("voted", fitted("perceptron", lists, average="voted")))
     made.append(("voted kernel", fitted("kernel-perceptron", lists, kernel="gaussian", average="voted")))
     made.append(("selected", fitted("select-features", lists, base="rankboost", n_features=2)))
+    diversified = rerank.diversify(fitted("perceptron", lists), "mmr:0.5", "kernel:linear", depth=2)
+    made.append(("diversified", diversified))
     made.append(("dual", fitted("predtron", lists, kernel="gaussian")))
     made.append(("dual-classes", fit(make_learner("predtron", CLASS_SETS), EXAMPLES)))
     made.append(("generated", fitted("fg", lists, project="own")))

@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build index lint prose types unit fuzz sanitize kills bench numbers wheel clean
+.PHONY: help demo test build index lint prose types unit fuzz sanitize kills bench numbers site wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,11 +98,19 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 numbers: build ## Measure again the figures of the pages that are cheap; they need RERANK_DATA
 	@$(BIN)/python scripts/reproduce configs/reproduce.yaml --cheap --out runs/numbers
 
+site: $(VENV)/.site build ## Build the documentation site in site/ and check it: links, errors, contrast, narrow windows, searches
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file scripts/site/mkdocs.yml --site-dir $(abspath site)
+	@$(BIN)/python scripts/site/check.py site
+
+$(VENV)/.site: pyproject.toml | $(BIN)/python
+	$(PIP) install --no-build-isolation -e '.[site]'
+	@touch $@
+
 wheel: build ## Build an sdist and a wheel in dist/
 	find build/lib.* -type f ! -name '*.so' -delete  # modules deleted since an earlier build
 	$(BIN)/python -m build --no-isolation --sdist --wheel --outdir dist .
 
 clean: ## Remove what was built, except the virtual environment
-	rm -rf build dist $(DEMO) *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist site $(DEMO) *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find rerank -name '*.so' -delete
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

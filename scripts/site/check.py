@@ -1,0 +1,165 @@
+"""Check the built site: links, what it would fetch, errors, contrast, narrow windows, and ten searches.
+
+    python scripts/site/check.py site
+
+Needs Chromium and its driver. Prints each fault, and exits with 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+FLAGS = (
+    *("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-dev-shm-usage", "disable-sync"),
+    *("disable-background-networking", "disable-component-update", "allow-file-access-from-files"),
+)
+WIDTHS = (390, 1280)
+FETCHED = ("script", "link", "img", "iframe")  # tags whose addresses a browser opens by itself
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="ascii")
+FIRST = 3  # results of a search among which the page must be
+# What a reader would type, and the page that answers.
+SEARCHES = {
+    "fuse two runs": "docs/tutorials/fuse-runs.html",
+    "tune moses bleu": "docs/tutorials/tune-decoder.html",
+    "best of n": "docs/tutorials/best-of-n.html",
+    "rerank parses": "docs/tutorials/rerank-parses.html",
+    "compare two systems": "docs/tutorials/compare-systems.html",
+    "export model sql": "docs/tutorials/model-elsewhere.html",
+    "data larger than memory": "docs/tutorials/large-data.html",
+    "which learner": "docs/learners.html",
+    "missing values": "docs/training.html",
+    "word error rate kaldi": "extensions/speech/speech.html",
+    "p-value holm": "docs/glossary.html",
+    "own metric": "notebooks/your-own-metric.html",
+}
+RESULTS = ".md-search-result__item > .md-search-result__link"
+WIDE = """
+const width = document.documentElement.clientWidth
+return document.documentElement.scrollWidth > width ? document.documentElement.scrollWidth : 0
+"""
+
+
+class Page(HTMLParser):
+    """The anchors of a page, where it links to, and what a browser fetches for it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("id", "name") and value:
+                self.ids.add(value)
+            elif name in ("href", "src") and value:
+                self.links.append((tag, value))
+
+
+def broken_links(site: Path) -> Iterator[str]:
+    """Yield links that lead nowhere, and addresses of other machines that a browser would open by itself."""
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    for path, page in pages.items():
+        if path.name == "404.html":
+            continue
+        for tag, link in page.links:
+            parts, name = urlsplit(link), path.relative_to(site)
+            if parts.scheme in ("http", "https") or link.startswith("//"):
+                if tag in FETCHED and "canonical" not in link:
+                    yield f"{name}: fetches {link}"
+            elif not parts.scheme:
+                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+                target = target / "index.html" if target.is_dir() else target
+                if not target.exists():
+                    yield f"{name}: no such page: {link}"
+                elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
+                    yield f"{name}: no such anchor: {link}"
+
+
+def browser(profile: str) -> webdriver.Chrome:
+    """Return Chromium without a network."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+    for flag in (*FLAGS, f"user-data-dir={profile}"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    return driver
+
+
+def looks(driver: Any, site: Path) -> Iterator[str]:
+    """Yield errors of the console, pages wider than the window, and texts that are hard to see."""
+    for path in shown_pages(site):
+        name = path.relative_to(site)
+        for scheme, width in zip(("light", "dark"), WIDTHS, strict=True):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            driver.get(path.as_uri())
+            if wide := driver.execute_script(WIDE):
+                yield f"{name}: {wide} pixels wide in a window of {width}"
+            yield from (f"{name}, {scheme}: contrast {found}" for found in driver.execute_script(CONTRAST))
+            for entry in driver.get_log("browser"):
+                if entry["level"] in ("SEVERE", "WARNING"):
+                    yield f"{name}: {entry['message']}"
+
+
+def shown_pages(site: Path) -> list[Path]:
+    """Return all pages but those of the reference, of which one of a kind stands for all."""
+    chosen = []
+    kinds = set()
+    for path in sorted(site.rglob("*.html")):
+        if "reference" in path.parts and path.name != "index.html":
+            if path.parent in kinds:
+                continue
+            kinds.add(path.parent)
+        chosen.append(path)
+    return [path for path in chosen if path.name != "404.html"]
+
+
+def searches(driver: Any, site: Path) -> Iterator[str]:
+    """Yield searches whose first results lack the page that answers."""
+    for text, page in SEARCHES.items():
+        driver.get((site / "index.html").as_uri())
+        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        field = driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
+        WebDriverWait(driver, 60).until(lambda _, field=field: field.is_displayed())
+        field.send_keys(text)
+        results = WebDriverWait(driver, 60).until(lambda found: found.find_elements(By.CSS_SELECTOR, RESULTS))
+        first = [one.get_attribute("href") for one in results[:FIRST]]
+        if not any(urlsplit(link).path.endswith(page) for link in first):
+            yield f"search {text!r}: {page} is not among {[link.rpartition('site/')[2] for link in first]}"
+
+
+def main() -> int:
+    """Print the faults of the site that the command line names."""
+    site = Path(sys.argv[1]).resolve()
+    faults = list(broken_links(site))
+    with tempfile.TemporaryDirectory() as profile:
+        driver = browser(profile)
+        try:
+            faults += [*looks(driver, site), *searches(driver, site)]
+        finally:
+            driver.quit()
+    print(*faults, f"{len(faults)} faults", sep="\n")
+    return min(len(faults), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

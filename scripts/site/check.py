@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -19,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
 FLAGS = (
@@ -139,7 +141,7 @@ def searches(driver: Any, site: Path) -> Iterator[str]:
         driver.get((site / "index.html").as_uri())
         driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
         field = driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
-        WebDriverWait(driver, 60).until(lambda _, field=field: field.is_displayed())
+        WebDriverWait(driver, 60).until(expected_conditions.visibility_of(field))
         field.send_keys(text)
         results = WebDriverWait(driver, 60).until(lambda found: found.find_elements(By.CSS_SELECTOR, RESULTS))
         first = [one.get_attribute("href") for one in results[:FIRST]]
@@ -150,15 +152,17 @@ def searches(driver: Any, site: Path) -> Iterator[str]:
 def main() -> int:
     """Print the faults of the site that the command line names."""
     site = Path(sys.argv[1]).resolve()
-    faults = list(broken_links(site))
+    faults = 0
     with tempfile.TemporaryDirectory() as profile:
         driver = browser(profile)
         try:
-            faults += [*looks(driver, site), *searches(driver, site)]
+            for fault in chain(broken_links(site), searches(driver, site), looks(driver, site)):
+                print(fault, flush=True)
+                faults += 1
         finally:
             driver.quit()
-    print(*faults, f"{len(faults)} faults", sep="\n")
-    return min(len(faults), 1)
+    print(f"{faults} faults")
+    return min(faults, 1)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ KEPT = "models/exchange/schema.json"  # the only file that pages link to
 
 def on_files(files: Files, config: Any) -> Files:
     """Keep the pages of the manual, and add the others."""
-    for file in list(files):
+    for file in [one for one in files if one.src_dir == config.docs_dir]:  # others are of the theme
         if file.src_uri.startswith(("native/", "report/")) or not file.src_uri.endswith((".md", KEPT)):
             files.remove(file)
     manual = {file.src_uri: file.content_string for file in files if file.src_uri.endswith(".md")}

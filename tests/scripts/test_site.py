@@ -1,4 +1,4 @@
-"""The documentation site without building it: its reference, navigation, notebooks, and the file for citing."""
+"""The documentation site without building it: reference, navigation, notebooks; and the file for citing."""
 
 from __future__ import annotations
 

@@ -42,8 +42,7 @@ SEARCHES = {
     "data larger than memory": "docs/tutorials/large-data.html",
     "which learner": "docs/learners.html",
     "missing values": "docs/training.html",
-    "word error rate kaldi": "extensions/speech/speech.html",
-    "p-value holm": "docs/glossary.html",
+    "word error rate kaldi": "reference/formats/kaldi.html",
     "own metric": "notebooks/your-own-metric.html",
 }
 RESULTS = ".md-search-result__item > .md-search-result__link"

@@ -45,6 +45,7 @@ SEARCHES = {
     "word error rate kaldi": "reference/formats/kaldi.html",
     "own metric": "notebooks/your-own-metric.html",
 }
+SCHEME = "document.body.setAttribute('data-md-color-scheme', arguments[0])"
 RESULTS = ".md-search-result__item > .md-search-result__link"
 WIDE = """
 const width = document.documentElement.clientWidth
@@ -107,12 +108,11 @@ def looks(driver: Any, site: Path) -> Iterator[str]:
     """Yield errors of the console, pages wider than the window, and texts that are hard to see."""
     for path in shown_pages(site):
         name = path.relative_to(site)
-        for scheme, width in zip(("light", "dark"), WIDTHS, strict=True):
-            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        for scheme, width in zip(("default", "slate"), WIDTHS, strict=True):
             size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             driver.get(path.as_uri())
+            driver.execute_script(SCHEME, scheme)
             if wide := driver.execute_script(WIDE):
                 yield f"{name}: {wide} pixels wide in a window of {width}"
             yield from (f"{name}, {scheme}: contrast {found}" for found in driver.execute_script(CONTRAST))

@@ -138,11 +138,13 @@ def _settings(kind: type[Settings]) -> str:
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    return _table(("", ""), [row for row in rows if row[1]])
+    first, *others = [row for row in rows if row[1]]
+    return _table(first, others)
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(heads), ["---"] * len(list(heads)), *(map(_cell, row) for row in rows)]
+    head = list(map(_cell, heads))
+    lines = [head, ["---"] * len(head), *(map(_cell, row) for row in rows)]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
@@ -158,7 +160,7 @@ def _escaped(text: str) -> str:
 
 
 def _docstring(kind: type) -> str:
-    """Return a docstring as Markdown: its underlined sections are in bold, each reference is an item."""
+    """Return a docstring as Markdown: the titles of its sections are in bold."""
     text = textwrap.dedent("    " + (kind.__doc__ or "").strip()).replace("``", "`").rstrip()
     main, _, references = text.partition("References\n----------\n")
     main = re.sub(r"^(\w+)\n-+$", r"**\1**\n", main.rstrip(), flags=re.M)

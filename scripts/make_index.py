@@ -25,6 +25,7 @@ from rerank.metrics.judging import SETS  # noqa: E402
 from rerank.metrics.signatures import NORMALISERS  # noqa: E402
 from rerank.models.base import CALIBRATIONS, MODELS  # noqa: E402
 from rerank.models.exchange.weights import MODEL_FORMATS  # noqa: E402
+from rerank.models.feature_sources import SOURCES  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 from rerank.training.steps import STEPS  # noqa: E402
 
@@ -38,6 +39,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     MODELS,
     MODEL_FORMATS,
     CALIBRATIONS,
+    SOURCES,
     *_OF_LISTS,
     STEPS,
 )

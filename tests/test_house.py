@@ -53,6 +53,8 @@ NEW_ROOMS = (
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
     *("extensions/conjunctions/", "extensions/diversity/"),
     "core/system.py",
+    *("extensions/texts/", "cli/text_features.py", "data/text_reading.py", "formats/collection.py"),
+    *("models/feature_sources.py", "training/text_options.py"),
     *("extensions/feature_selection/", "cli/feature_selection.py", "cli/detail.py", "metrics/detail.py"),
     "extensions/speech/",
     "extensions/proteins/atoms/",

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.feature_selection import select
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
+from rerank.cli.text_features import text
 from rerank.core.settings import setting
 from rerank.core.text import count
 from rerank.extensions.questions.settings import QASettings
@@ -126,6 +127,5 @@ def qa(given: Qa) -> None:
     inform(f"{size_of(made.lists)} to {given.out} ({given.to or format_for(given.out)})")
 
 
-GROUP = VerbGroup(
-    "Make or select features.", {"consensus": consensus, "parse": parse, "qa": qa, "select": select}
-)
+VERBS = {"consensus": consensus, "parse": parse, "qa": qa, "select": select, "text": text}
+GROUP = VerbGroup("Make or select features.", VERBS)

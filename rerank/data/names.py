@@ -113,8 +113,7 @@ def match(mine: Columns, theirs: Columns) -> Match:
         return _by_name(mine, theirs)
     if mine.numbers is not None and theirs.numbers is not None:
         places = _places_among(mine.numbers, theirs.numbers)
-        largest = theirs.numbers.max(initial=-1)
-        return Match(places, mine.numbers <= largest, mine.from_0 != theirs.from_0)
+        return Match(places, mine.numbers <= theirs.numbers.max(initial=-1), mine.from_0 != theirs.from_0)
     if mine.unnamed or theirs.unnamed:
         places = np.arange(mine.n, dtype=np.int64)
         places[theirs.n :] = -1

@@ -10,6 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_file
 from rerank.core.settings import Settings, setting
 from rerank.core.text import patterns_of
+from rerank.data.text_reading import TextReading
 
 
 def _one(given: Any) -> Any:
@@ -52,6 +53,7 @@ Patterns = Annotated[tuple[str, ...], _patterns]
 Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # instead of a file of initial weights
 Missing = Literal["error", "nan", "zero", "mean", "list-mean", "list-min", "indicator"]
+Sources = Annotated[tuple[Literal["text"], ...], _several]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], _several]
 
 
@@ -63,7 +65,7 @@ def read_as(policy: Missing | None) -> Missing | None:
     return policy if policy in (None, "zero") else "nan"
 
 
-class ReadOptions(Settings):
+class ReadOptions(TextReading):
     """Options for reading; a format raises an error for an option that it does not honour.
 
     The fields are declared once, here: keyword arguments of ``rerank.load``, keys of ``data:`` in a YAML
@@ -110,7 +112,7 @@ class ReadOptions(Settings):
     list_column: str | None = setting(None, "column of list ids")
     label_column: str | None = setting(None, "column of labels")
     id_column: str | None = setting(None, "column of item ids")
-    text_column: str | None = setting(None, "column of texts")
+    text_column: str | None = setting(None, "column of texts", flags=("--text-column", "--text"))
     answer_column: str | None = setting(None, "column of final answers, for votes")
     categorical: Paths = setting(
         (),
@@ -185,11 +187,8 @@ class ReadOptions(Settings):
 
     def n_threads(self) -> int:
         """Return ``threads``, or the number of cores this process may use, 4 at most."""
-        if self.threads:
-            return self.threads
-        if hasattr(os, "sched_getaffinity"):
-            return min(4, len(os.sched_getaffinity(0)))
-        return min(4, os.cpu_count() or 1)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return self.threads or min(4, cores)
 
 
 class Reading(ReadOptions):

@@ -147,6 +147,10 @@ class Format(ABC):
             from rerank.formats.texts import attach_references
 
             lists = attach_references(lists, options.refs)
+        if options.query_column or options.queries or options.collection:
+            from rerank.formats.collection import with_texts
+
+            lists = with_texts(lists, options)
         changed = options.changed()
         for name in FORMATS.names():
             if not set(FORMATS.fact(name, "joins")).isdisjoint(changed):

@@ -16,6 +16,7 @@ from rerank.core.files.read import first_bytes, is_pipe, opened, read_bytes, sho
 from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats, Index
+from rerank.data.categories import with_text_columns
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -36,7 +37,7 @@ from rerank.formats.common import (
     quoted,
 )
 from rerank.formats.table import check_columns, has_classes, text_columns
-from rerank.formats.table.read import note_left_out, roles_of, with_categories
+from rerank.formats.table.read import note_left_out, roles_of
 
 MAGIC = b"PAR1"
 _ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them
@@ -213,8 +214,8 @@ class ParquetReader:
             feature_names=[self.names[j] for j in self.features],
             source=self.source,
         )
-        categories = {name: self.strings[j].column() for name, j in roles.categories.items()}
-        return with_categories(lists, categories)
+        found = {name: self.strings[j].column() for name, j in roles.categories.items()}
+        return with_text_columns(lists, found, self.options.query_column)
 
     def add(self, batch: Any) -> None:
         """Add a batch of rows."""

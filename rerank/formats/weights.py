@@ -104,8 +104,7 @@ def weight_lines(path: str, form: str) -> Iterator[tuple[str, int, bytes]]:
     Raises FormatError if there are none.
     """
     source, empty = shown(path), True
-    data = io.BytesIO(bytes(read_bytes(path)).removeprefix(BOM))
-    for number, line in enumerate(data, start=1):
+    for number, line in enumerate(io.BytesIO(bytes(read_bytes(path)).removeprefix(BOM)), start=1):
         if line.strip():
             empty = False
             yield source, number, line.removesuffix(b"\n").removesuffix(b"\r")

@@ -258,8 +258,7 @@ def _unpacked(value: Any, members: Mapping[str, AnyArray]) -> Any:
     kind, *rest = value
     if kind == "array":
         name, start, shape = rest
-        flat = members[_member(name)][start : start + math.prod(shape)]
-        return flat.reshape(shape).copy()
+        return members[_member(name)][start : start + math.prod(shape)].reshape(shape).copy()
     if kind in ("int", "float"):
         return {"int": int, "float": float}[kind](rest[0])
     return {"list": list, "tuple": tuple}[kind](_unpacked(inner, members) for inner in rest)

@@ -40,6 +40,7 @@ from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing
 from rerank.data.scaling import Scaling, array_forms
 from rerank.models.archive import ModelArchive, archive_of
+from rerank.models.feature_sources import SOURCE, FeatureSource, forms_of, kept, restored
 from rerank.models.learning_curve import LearningCurve
 from rerank.models.pipeline import Chain, FittedStep
 from rerank.models.training import Training, plain_margin
@@ -47,6 +48,7 @@ from rerank.models.training import Training, plain_margin
 FORMAT_VERSION = 1
 _WITH_BASE = 2  # the version of files with a base weight: a release that would ignore it refuses the file
 _WITH_MISSING = 3  # the same of files with a policy for missing values, and with or without a base weight
+_WITH_SOURCES = 4  # the same of files with sources of features, and with or without the others
 _SCALING = "scaling."  # how the names of the scaling's arrays begin
 _MISSING = "missing."  # and of those of what fills missing values
 Arrays = dict[str, AnyArray]
@@ -146,12 +148,9 @@ class Model(Display, ABC):
 
     @property
     def input_names(self) -> list[str]:
-        """The names of the columns that data has: ``feature_names`` without indicators of missing values."""
-        return (
-            self.feature_names
-            if self.imputation is None
-            else self.feature_names[: self.imputation.n_features]
-        )
+        """The names of the columns that data has: ``feature_names`` without those that steps add."""
+        first = next((one for one in self.chain.fitted if isinstance(one, FeatureSource | Imputation)), None)
+        return self.feature_names[: None if first is None else first.n_features]
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
@@ -359,9 +358,10 @@ class Model(Display, ABC):
 
     def as_file(self) -> io.BytesIO:
         """Return the content of the model file; the same model gives the same bytes."""
-        arrays = self.arrays()
+        sources, of_sources = kept(self.chain.sources) if self.chain.sources else ([], {})
+        arrays = self.arrays() | of_sources
         meta: dict[str, Any] = {
-            "format": _format(self.base_weight is not None, self.imputation is not None),
+            "format": _format(self.base_weight is not None, self.imputation is not None, bool(sources)),
             "rerank": __version__,
             "kind": self.kind,
             "training": self.training.as_json(),
@@ -369,16 +369,14 @@ class Model(Display, ABC):
             "scaling": None,
             "keep_margin": plain_margin(self.keep_margin),
         }
-        if self.base_weight is not None:
-            meta["base_weight"] = self.base_weight
-        if self.imputation is not None:
-            meta["missing"] = self.imputation.to_meta()
-            arrays |= {f"{_MISSING}{name}": array for name, array in self.imputation.arrays().items()}
+        meta |= {} if self.base_weight is None else {"base_weight": self.base_weight}
+        meta |= {"sources": sources} if sources else {}
+        for prefix, one in ((_MISSING, self.imputation), (_SCALING, self.scaling)):
+            if one is not None:
+                meta[prefix.rstrip(".")] = one.to_meta()
+                arrays |= {f"{prefix}{name}": array for name, array in one.arrays().items()}
         if self.calibration is not None:
             meta["calibration"] = {"kind": self.calibration.kind, **self.calibration.as_json()}
-        if self.scaling is not None:
-            meta["scaling"] = self.scaling.to_meta()
-            arrays |= {f"{_SCALING}{name}": array for name, array in self.scaling.arrays().items()}
         return archive_of(meta, arrays)
 
     def save(self, path: str) -> None:
@@ -433,11 +431,6 @@ def model_of_file(content: bytes, path: str) -> Model:
         raise archive.fault(None, f"a damaged model ({error})") from None
 
 
-def _margin_of(value: Any) -> Any:
-    """A keep margin from its form in JSON."""
-    return math.inf if value == "inf" else value
-
-
 class _ScalingRecord(Record):
     """The scaling in meta.json."""
 
@@ -464,9 +457,10 @@ class _Metadata(Record):
     training: Training
     feature_names: tuple[str, ...] = fact(max_length=MAX_FEATURES)
     scaling: _ScalingRecord | None
-    keep_margin: Annotated[float | None, _margin_of] = fact(None, ge=0)
+    keep_margin: Annotated[float | None, lambda v: math.inf if v == "inf" else v] = fact(None, ge=0)
     base_weight: float | None = None
     missing: _MissingRecord | None = None
+    sources: tuple[dict[str, Any], ...] = ()
     calibration: dict[str, Any] | None = None
 
 
@@ -476,12 +470,12 @@ def _metadata(archive: ModelArchive) -> _Metadata:
     version = meta.get("format") if isinstance(meta, dict) else None
     if type(version) is not int:
         raise archive.fault(None, "something else, or a damaged file")
-    if version not in (FORMAT_VERSION, _WITH_BASE, _WITH_MISSING):
-        known = f"format {FORMAT_VERSION} to {_WITH_MISSING}"
+    if not FORMAT_VERSION <= version <= _WITH_SOURCES:
+        known = f"format {FORMAT_VERSION} to {_WITH_SOURCES}"
         raise FormatError(archive.path, None, f"model format {version}", known)
     checked = _Metadata.from_json(meta)
     policy, base = checked.missing is not None, checked.base_weight is not None
-    if version != _format(base, policy):
+    if version != _format(base, policy, bool(checked.sources)):
         of_missing = policy or version == _WITH_MISSING
         part = "a policy for missing values" if of_missing else "a base weight"
         there = "with" if (policy if of_missing else base) else "without"
@@ -489,9 +483,9 @@ def _metadata(archive: ModelArchive) -> _Metadata:
     return checked
 
 
-def _format(base_weight: bool, missing: bool) -> int:
+def _format(base_weight: bool, missing: bool, sources: bool) -> int:
     """The format version of a file with these parts."""
-    return _WITH_MISSING if missing else _WITH_BASE if base_weight else FORMAT_VERSION
+    return max(FORMAT_VERSION, _WITH_BASE * base_weight, _WITH_MISSING * missing, _WITH_SOURCES * sources)
 
 
 def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
@@ -508,8 +502,8 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     if meta.missing is not None:
         forms = missing.array_forms(meta.missing.name, meta.missing.n_features)
         wanted |= {f"{_MISSING}{name}": form for name, form in forms.items()}
-    arrays = archive.arrays(wanted)
-    own = {name: array for name, array in arrays.items() if not name.startswith((_SCALING, _MISSING))}
+    arrays = archive.arrays(wanted | forms_of(meta.sources))
+    own = {name: array for name, array in arrays.items() if not name.startswith((_SCALING, _MISSING, SOURCE))}
     model = kind.from_arrays(names, own)
     model.training = meta.training
     model.keep_margin = meta.keep_margin
@@ -528,7 +522,7 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
         scaling = Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING))
         last = meta.missing is not None and imputation.after
         fitted.insert(0 if last else len(fitted), scaling)
-    model.chain = Chain(tuple(fitted))
+    model.chain = Chain((*restored(meta.sources, arrays, names), *fitted))
     return model
 
 

@@ -157,6 +157,7 @@ def _parts(model: Any) -> dict[str, Any]:
         "learner": training["learner"],
         "settings": training["settings"],
         **model.described(),
+        **{f"{one.kind}_features": one.summary() for one in model.chain.sources},
         **({} if model.imputation is None else {"missing": _missing(model)}),
         "scaling": model.scaling_name,
         "data": _without_sketch(training["data"]),
@@ -285,7 +286,7 @@ def model_facts(model: Any) -> list[tuple[str, str]]:
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
     order = ["missing", "scaling", "data", "unlabelled", "list_weights", "rounds", "notes"]
-    shown = ("settings", *model.described(), *order)
+    shown = ("settings", *model.described(), *(f"{s.kind}_features" for s in model.chain.sources), *order)
     rows += [(name.replace("_", " "), _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
     rows += [("unjudged", line.removeprefix("unjudged: ")) for line in unjudged_lines(training)]

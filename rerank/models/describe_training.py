@@ -15,7 +15,6 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation.variance import Gain
 from rerank.models.training import (
     CellRecord,
-    ChoiceRecord,
     FitRecord,
     MinimumRecord,
     RestartsRecord,
@@ -175,6 +174,7 @@ def _size_line(model: Any, lists: CandidateLists) -> str:
         size = f"{count(lists.n_items, 'example')} of {count(len(model.classes), 'class', 'classes')}"
     size += f", {count(lists.n_features, 'feature')}"
     size += feature_names(lists, _MOST_NAMES)
+    size += "".join(f" and {len(one.names)} from {one.kind}" for one in model.chain.sources)
     size += f", scaling {model.scaling_name}"
     if data.judged is not None and data.judged < (data.items or 0):
         size += f", {data.judged} of the items judged"
@@ -220,18 +220,13 @@ def choice_lines(training: Training) -> list[str]:
     first = choice.first_best
     best = "" if first is None else f", first-best {number(first, *values)}"
     lines = [f"chosen on {on} from {count(len(choice.cells), 'cell')}, by {choice.metric}{best}:"]
-    order = _best_first(choice)
+    chosen = choice.chosen - 1
+    order = [chosen, *(i for i in range(len(choice.cells)) if i != chosen)]
     for i in order[:_MOST]:
         lines.append(f"  {number(choice.cells[i].value, *values)}  {_cell(choice.cells[i], training.unit)}")
     if len(order) > _MOST:
         lines.append(f"  ... and {len(order) - _MOST} more (--grid-out)")
     return lines
-
-
-def _best_first(choice: ChoiceRecord) -> list[int]:
-    """The chosen cell, then the others as they are."""
-    chosen = choice.chosen - 1
-    return [chosen, *(i for i in range(len(choice.cells)) if i != chosen)]
 
 
 def _cell(cell: CellRecord, unit: str) -> str:

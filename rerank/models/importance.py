@@ -194,12 +194,9 @@ class _Permuting:
         chosen = np.zeros(self.lists.n_features, dtype=bool)
         chosen[columns] = True
         scores, here = self._scorer(chosen), np.arange(self.lists.n_items)
-        whole, *rows = (self._statistics(scores(order)) for order in (here, *self.orders))
+        final = (self.model.with_keep_margin(self.lists, scores(order)) for order in (here, *self.orders))
+        whole, *rows = map(self.basis.judge.per_list, final)
         return drop_of(self.basis.judge, name, len(columns), whole, rows, self.basis.judging)
-
-    def _statistics(self, scores: Floats) -> Floats:
-        """The statistics of each list under scores before the keep margin."""
-        return self.basis.judge.per_list(self.model.with_keep_margin(self.lists, scores))
 
     def _scorer(self, chosen: Mask) -> Callable[[Index], Floats]:
         """The function from an order of the items to the scores with some columns in that order."""

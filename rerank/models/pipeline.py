@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
+from rerank.models.feature_sources import FeatureSource
 
 T = TypeVar("T")
 
@@ -47,6 +48,11 @@ class Chain(Struct, frozen=True):
         for one in self.fitted:
             weights = one.unfold(weights, names, source)
         return weights
+
+    @property
+    def sources(self) -> list[FeatureSource]:
+        """The steps that make features, in their order."""
+        return [one for one in self.fitted if isinstance(one, FeatureSource)]
 
     def get(self, kind: type[T]) -> T | None:
         """Return the fitted step of a class, None if there is none."""

@@ -256,6 +256,8 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     reading = reading or Reading()
     if "categorical" in FORMATS.get(reading.format or format_of(os.fspath(data))).honours:
         reading = reading.with_settings(categorical=(*reading.categorical, *_categorical(model)))
+        for one in model.chain.sources:
+            reading = one.reading(reading)
     lists = _for_policy(model, data, reading.with_settings(features=()))
     if not reading.features:
         return lists

@@ -64,7 +64,7 @@ class Streamed(Struct):
 
 def streams(model: Model, as_: str) -> bool:
     """Return whether a model gives an output list by list, with the same bytes in blocks of any size."""
-    if as_ not in OUTPUTS or model.kind not in _KINDS or model.training.unlabelled is not None:
+    if as_ not in OUTPUTS or model.kind not in _KINDS or model.training.unlabelled or model.chain.sources:
         return False
     return getattr(model, "missing", None) is None  # stumps report missing values of the whole set
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.text import number
-from rerank.data.reading import BASE, PER_PART, DataSection
+from rerank.data.reading import BASE, PER_PART, DataSection, Sources
+from rerank.training.text_options import ENGLISH, TextSettings
 
 if TYPE_CHECKING:  # help and completion of train read the settings without numpy
     from rerank.learners.base import Learner
@@ -88,6 +89,12 @@ class TrainOptions(Settings):
     help_group: ClassVar[str] = "Choice and tuning"
 
     data: DataSection = setting(DataSection(), "input files")
+    features_from: Sources = setting(
+        (),
+        "features that are computed from questions and texts, and that the model computes: text",
+        metavar="text",
+    )
+    texts: TextSettings = setting(TextSettings(), "how features are computed from texts")
     scaling: ScalingName = setting(
         "auto",
         "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
@@ -133,7 +140,8 @@ class TrainOptions(Settings):
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
-        return [*self.data.files(), *([] if self._path is None else [self._path])]
+        own = (self._path, self.texts.background, self.texts.stop_words)
+        return [*self.data.files(), *(path for path in own if path not in (None, ENGLISH))]
 
 
 def learner_settings(options: TrainOptions, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,8 +196,9 @@ _SECTIONS = {
     **{name: ("select", name) for name in ("metric", "keep_margin", "tune_base", "folds")},
     "select": ("select", "by"),
     **{name: ("data", name) for name in ("missing", "unjudged", "quantise", "label")},
+    **{name: ("texts", name) for name in TextSettings.settings},
 }
-KEYWORDS = ("scaling", "base_scale", "grid", "seeds", "jobs", "cluster", *_SECTIONS)
+KEYWORDS = ("features_from", "scaling", "base_scale", "grid", "seeds", "jobs", "cluster", *_SECTIONS)
 
 
 def options_of(learner: str | Learner | None = None, given: Mapping[str, Any] | None = None) -> TrainOptions:

@@ -174,9 +174,7 @@ def _latex_table(table: Table) -> list[str]:
 
 def _kind(head: _Head, texts: Sequence[str]) -> str:
     """The letter of a column."""
-    if not head.left:
-        return "r"
-    return r"p{.5\linewidth}" if max(map(len, texts), default=0) > _LONG else "l"
+    return "r" if not head.left else r"p{.5\linewidth}" if max(map(len, texts), default=0) > _LONG else "l"
 
 
 def _latex_heads(heads: Sequence[_Head]) -> list[str]:

@@ -33,7 +33,6 @@ from rerank.formats.common import (
 )
 from rerank.formats.jsonl.schema import (
     LISTS,
-    PROMPTS,
     MisfitError,
     Roles,
     answer_of,
@@ -281,7 +280,7 @@ class Columns:
         self.any_score = False
         self.references: list[StringBuilder] | None = None
         self.prompts = StringBuilder()
-        self.prompt_key = PROMPTS[0]  # of the last list
+        self.prompt_key = self.roles.prompts[0]  # of the last list
         self.ignored: dict[str, int] = {}
         self.numeric: set[str] = set()  # names of features outside of "features"
 
@@ -443,10 +442,10 @@ class Columns:
 
     def add_list(self, entry: dict[str, Any], first: bool) -> None:
         """Add the prompt and the references of one more list; raises MisfitError."""
-        key = self.prompt_key = prompt_key(entry)
+        key = self.prompt_key = prompt_key(entry, self.roles.prompts)
         prompt = entry.get(key)
-        if key == PROMPTS[0] and PROMPTS[1] in entry:
-            self.ignore(PROMPTS[1])
+        if key == self.roles.prompts[0] and self.roles.prompts[1] in entry:
+            self.ignore(self.roles.prompts[1])
         try:
             self.prompts.add(encoded(prompt, key))
         except MisfitError:
@@ -471,7 +470,17 @@ class Columns:
         prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
         if prompts is None and len(self.prompts):
             self.ignore(self.prompt_key, len(self.prompts))
+<<<<<<< HEAD
         self.note_keys()
+=======
+        if self.ignored:
+            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
+            more = len(self.ignored) - 12
+            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
+        known = {*self.roles.of, *LISTS, *self.roles.prompts, "others"}
+        others = [key for key in (*self.builder.names, *self.ignored) if key not in known]
+        note_resembling(self.source, others, LISTS)
+>>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
         if len(self.answers):
             self.fill_answers()
         trees, structures = self.trees.finish(rows)

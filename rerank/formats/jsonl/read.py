@@ -25,7 +25,6 @@ from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.schema import (
     CANDIDATES,
     LISTS,
-    PROMPTS,
     REFERENCES,
     MisfitError,
     Roles,
@@ -95,7 +94,11 @@ class Reader(ABC):
     def _add_of_lists(self, plain: PlainLines, parts: list[Part], first: Index) -> None:
         """Add prompts and references of lists, whose first lines are ``first`` of those in ``parts``."""
         columns, of = self.columns, plain.plan.of
+<<<<<<< HEAD
         columns.prompt_key = prompt_key(self.seen)
+=======
+        columns.prompt_key = prompt_key(self._seen, self.columns.roles.prompts)
+>>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
         if "prompt" in of:
             part = parts[of["prompt"]]
             columns.prompts.join(part.strings().take(first[is_string(part.kinds[first])]))
@@ -138,7 +141,7 @@ class ListReader(Reader):
     def __init__(self, source: str, options: ReadOptions, candidates: str, list_key: str | None) -> None:
         super().__init__(source, options, list_key)
         self.candidates = candidates
-        self.known = {candidates, *REFERENCES, *PROMPTS, list_key}
+        self.known = {candidates, *REFERENCES, *self.columns.roles.prompts, list_key}
         self.lines: dict[str, int] = {}
         self.empty = 0
         self.seen_of_items: dict[str, None] = {}
@@ -235,7 +238,8 @@ class ItemReader(Reader):
 
     def __init__(self, source: str, options: ReadOptions, list_key: str) -> None:
         super().__init__(source, options, list_key)
-        self.columns.roles.of.update(dict.fromkeys((*REFERENCES, *PROMPTS, list_key), "of the list"))
+        roles = self.columns.roles
+        roles.of.update(dict.fromkeys((*REFERENCES, *roles.prompts, list_key), "of the list"))
         if list_key == "id" and options.list_column is None:
             note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree
@@ -250,14 +254,14 @@ class ItemReader(Reader):
         if type(name) is not str:
             name = name_of(name, key)
         number = self.grouper.add(name, line)
-        prompt = entry.get(prompt_key(entry))
+        prompt = entry.get(prompt_key(entry, self.columns.roles.prompts))
         if number == len(self.references):
             self.columns.add_list(entry, number == 0)
             self.references.append(_hash_of(entry))
             self.prompts.append(hash(prompt) if type(prompt) is str else 0)
         else:
             if type(prompt) is str and hash(prompt) != self.prompts[number]:
-                self.columns.ignore(prompt_key(entry))
+                self.columns.ignore(prompt_key(entry, self.columns.roles.prompts))
             if ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
                 raise self._other_references(name)
         self.wait([entry], line)
@@ -313,7 +317,11 @@ class ItemReader(Reader):
         prompts, references = shared.prompts, shared.references
         is_text = prompts is not None and is_string(shared.kinds[place])
         if prompts is not None and is_text and hash(prompts[place]) != self.prompts[number]:
+<<<<<<< HEAD
             self.columns.ignore(prompt_key(self.seen))
+=======
+            self.columns.ignore(prompt_key(self._seen, self.columns.roles.prompts))
+>>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
         if references is not None and shared.hash_of_references(place) != self.references[number]:
             raise self._other_references(name).at(self.source, line)
 
@@ -466,11 +474,12 @@ def reader_of(first: dict[str, Any], source: str, options: ReadOptions) -> ListR
     if candidates is not None:
         key = "id" if "id" in keys else next(iter(keys), None)
         return ListReader(source, options, candidates, key)
-    of = Roles(options).of
+    roles = Roles(options)
+    keys = keys or [key for key in first if key == options.query_column]
     if not keys or not any(
-        of.get(key, "spare") != "spare" or isinstance(value, int | float)
+        roles.of.get(key, "spare") != "spare" or isinstance(value, int | float)
         for key, value in first.items()
-        if key not in (*LISTS, *PROMPTS, "id", wanted)
+        if key not in (*LISTS, *roles.prompts, "id", wanted)
     ):
         raise MisfitError(
             "",

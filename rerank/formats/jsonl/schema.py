@@ -146,9 +146,9 @@ def references_of(entry: Mapping[str, Any]) -> list[bytes] | None:
     return [encoded(text, f"references[{i}]") for i, text in enumerate(found)]
 
 
-def prompt_key(entry: Mapping[str, Any]) -> str:
-    """Return the key under which a line has its prompt."""
-    return next((key for key in PROMPTS if key in entry), PROMPTS[0])
+def prompt_key(entry: Mapping[str, Any], keys: tuple[str, str]) -> str:
+    """Return the key of ``keys`` under which a line has its prompt."""
+    return next((key for key in keys if key in entry), keys[0])
 
 
 class Roles:
@@ -165,6 +165,7 @@ class Roles:
             "label": options.label_column,
             "answer": options.answer_column,
         }
+        self.prompts = PROMPTS if options.query_column is None else (options.query_column, "")
         self.of: dict[str, str] = dict.fromkeys(ORDER, "spare")
         for role, keys in ITEM_KEYS.items():
             self.of.update(dict.fromkeys(keys, f"?{role}" if given.get(role) is None else "spare"))

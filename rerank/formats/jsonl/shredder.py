@@ -14,7 +14,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.formats.jsonl.columns import TREES, Columns, uniform_width
-from rerank.formats.jsonl.schema import PROMPTS, REFERENCES
+from rerank.formats.jsonl.schema import REFERENCES
 from rerank.native.data._names import Names
 from rerank.native.formats._jsonl import ENDS, KINDS, NODES, Shredder
 
@@ -75,8 +75,8 @@ def plan_of_lists(
             plan.nodes[item] = (*plan.nodes[item][:4], tuple(nodes))
             node = plan.of["candidates"] = plan.add(_ARRAY, NESTED, 0, item)
         elif key == list_key:
-            node = _name_node(plan, key)
-        elif key in (*REFERENCES, *PROMPTS):
+            node = _name_node(plan, columns, key)
+        elif key in (*REFERENCES, *columns.roles.prompts):
             node = _list_node(plan, columns, key, value, lines)
         else:
             node = plan.skip(columns, key, _ANY, plan.ignored)
@@ -89,11 +89,11 @@ def plan_of_items(columns: Columns, list_key: str, lines: Mapping[str, Any]) -> 
     """Return the plan of lines that hold a candidate each; see ``plan_of_lists``."""
     plan = Plan()
     plan.add(_OBJECT, 0, -1)
-    of_list = {list_key, *REFERENCES, *PROMPTS}
+    of_list = {list_key, *REFERENCES, *columns.roles.prompts}
     nodes, _ = _item_nodes(plan, columns, (key for key in lines if key not in of_list))
     for key, value in lines.items():
         if key == list_key:
-            nodes.append((key.encode(), _name_node(plan, key)))
+            nodes.append((key.encode(), _name_node(plan, columns, key)))
         elif key in of_list:
             nodes.append((key.encode(), _list_node(plan, columns, key, value, lines)))
     order = {key.encode(): place for place, key in enumerate(lines)}
@@ -101,9 +101,9 @@ def plan_of_items(columns: Columns, list_key: str, lines: Mapping[str, Any]) -> 
     return plan
 
 
-def _name_node(plan: Plan, key: str) -> int:
+def _name_node(plan: Plan, columns: Columns, key: str) -> int:
     """Return the node of the list's id."""
-    if key in (*REFERENCES, *PROMPTS):
+    if key in (*REFERENCES, *columns.roles.prompts):
         raise UnplannedError(key)  # the id of a list, and something else too
     plan.of["list"] = plan.scalar(STRING | WHOLE, spelt=True)
     return plan.of["list"]
@@ -111,8 +111,8 @@ def _name_node(plan: Plan, key: str) -> int:
 
 def _list_node(plan: Plan, columns: Columns, key: str, value: Any, lines: Mapping[str, Any]) -> int:
     """Return the node of a prompt or of references."""
-    if key in PROMPTS:
-        if key == PROMPTS[1] and PROMPTS[0] in lines:
+    if key in (keys := columns.roles.prompts):
+        if key == keys[1] and keys[0] in lines:
             return plan.skip(columns, key, _ANY, plan.lists)
         if key in columns.ignored:
             return plan.skip(columns, key, _ANY & ~(STRING | NULL | NO_VALUE), plan.lists)

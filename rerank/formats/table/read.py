@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from rerank.core.files.read import plain_suffix, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index
-from rerank.data.categories import indicators, wanted
+from rerank.data.categories import wanted, with_text_columns
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -78,10 +78,12 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     if len(set(given.values())) < len(given):
         raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
     asked = wanted(options.categorical, place, source, "--categorical", given.values())
+    asked += wanted(options.query_column or (), place, source, "--query-column")
     free = [name for name in place if name not in given.values() and name not in asked]
     found = {option: next((name for name in names if name in free), "") for option, names in known.items()}
     found = {option: name for option, name in found.items() if name and option not in given}
-    chosen = {**given, **found}
+    usual = {} if options.query_column is None else {"list_column": options.query_column}
+    chosen = {**usual, **given, **found}
     if "list_column" not in chosen and not options.classes:
         near = next((f" (is it {quoted(name)}?)" for name in free[:1000] if resembled(name, LISTS)), "")
         expected = f"the name of the list's column by --list-column{near}"
@@ -93,16 +95,8 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     note_resembling(source, (name for name in rest if name not in spare), known["list_column"])
     left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
     features = [place[name] for name in rest if name not in spare]
-    lists, label, item_id, text, answer = (place.get(chosen.get(option, "")) for option in KNOWN)
-    return Roles(lists, label, item_id, text, answer, features, {name: place[name] for name in asked}, left)
-
-
-def with_categories(lists: CandidateLists, columns: Mapping[str, Iterable[object]]) -> CandidateLists:
-    """Return the lists with the indicators of columns, whose values are in the order of the input."""
-    if not columns:
-        return lists
-    added = indicators(columns, lists.source)
-    return lists.with_added({name: lists.from_input_order(values) for name, values in added.items()})
+    own, *others = (place.get(chosen.get(option, "")) for option in KNOWN)
+    return Roles(own, *others, features, {name: place[name] for name in asked if place[name] != own}, left)
 
 
 def note_left_out(source: str, names: list[str]) -> None:
@@ -455,7 +449,7 @@ class TableReader:
             source=self.source.name,
         )
         categories = {name: self.strings[place].column() for name, place in self.roles.categories.items()}
-        return with_categories(lists, categories)
+        return with_text_columns(lists, categories, self.options.query_column)
 
     def _strings(self, place: int | None) -> StringColumn | None:
         return None if place is None else self.strings[place].column()

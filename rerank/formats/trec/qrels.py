@@ -196,8 +196,7 @@ def _lines_of(path: str) -> tuple[Lines, bool, tuple[bytes, bytes] | None]:
         scanner = Scanner(3, query=0, document=1, value=2, tabs=True, line=first)
     else:
         scanner = Scanner(4, query=0, document=2, value=3, other=1, line=first)
-    lines = read_lines(source, itertools.chain([rest], blocks), scanner, words)
-    return lines, by_tabs, last
+    return read_lines(source, itertools.chain([rest], blocks), scanner, words), by_tabs, last
 
 
 def _first_line(blocks: Iterator[bytes]) -> tuple[int, bytes, bytes]:

@@ -314,7 +314,7 @@ def _errors_of(source: str) -> Iterator[None]:
 
 def _renamed(model: Model, names: Mapping[str, str]) -> Model:
     """Return the model with other names of features; ConfigError if there is none, or two are equal."""
-    inputs = model.input_names
+    inputs = model.feature_names[: len(model.input_names) + sum(len(s.names) for s in model.chain.sources)]
     unknown = next((old for old in names if old not in set(inputs)), None)
     if unknown is not None:
         raise ConfigError(f"--names: the model has no feature {unknown!r}")

@@ -176,6 +176,8 @@ def portable(model: Model, source: str) -> Portable:
         )
     if model.kind in _OF_LISTS:
         raise ConfigError(f"{source}: a {model.kind} model: {_OF_LISTS[model.kind]}")
+    if model.chain.sources:
+        raise ConfigError(f"{source}: its features are computed from texts, which no other tool does")
     if model.listwise:
         raise ConfigError(f"{source}: a {model.kind} model looks at the whole list")
     columns = _columns(model, source)

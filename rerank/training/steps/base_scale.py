@@ -70,10 +70,6 @@ class ScaleBase(Step, frozen=True):
             raise ConfigError(faults[0])
         return replace(self, base_scale=scale)
 
-    @property
-    def active(self) -> bool:
-        return self.base_scale != 1
-
     def check(self, learner: Learner, metric: Metric | None) -> None:
         if self.active and not learner.takes_base_scale:
             why = "the units of features do not matter to it"

@@ -46,10 +46,6 @@ class FillMissing(Step, frozen=True, dict=True):
         if self.missing in AFTER_SCALING:
             vars(self)["place"] = 30
 
-    @property
-    def active(self) -> bool:
-        return self.missing is not None
-
     def fit(self, lists: CandidateLists, raw: CandidateLists) -> Imputation:
         assert self.missing is not None  # it is active
         return fit_missing(self.missing, lists)

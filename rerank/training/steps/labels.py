@@ -177,10 +177,6 @@ class QuantiseLabels(Step, frozen=True):
     settings: ClassVar[tuple[str, ...]] = ("quantise",)
     section: ClassVar[str] = "data"
 
-    @property
-    def active(self) -> bool:
-        return self.quantise is not None
-
     def check(self, learner: Learner, metric: Metric | None) -> None:
         if self.active:
             self._quantiser()

@@ -55,10 +55,6 @@ class TuneBase(AfterStep, frozen=True):
     section: ClassVar[str] = "select"
 
     @property
-    def active(self) -> bool:
-        return self.tune_base != "none"
-
-    @property
     def uses_dev(self) -> bool:
         return self.tune_base == "dev"
 

@@ -39,6 +39,9 @@ from rerank.extensions.questions.features import qa_features as qa_features
 from rerank.extensions.selection.budget import budget as budget
 from rerank.extensions.selection.calibrate import calibrate as calibrate
 from rerank.extensions.selection.selective import selective as selective
+from rerank.extensions.texts.extract import text_features as text_features
+from rerank.extensions.texts.ranker import Ranker as Ranker
+from rerank.extensions.texts.ranker import text_lists as text_lists
 from rerank.extensions.transductive.weigh_lists import weigh_lists as weigh_lists
 from rerank.formats import load as load
 from rerank.formats.convert import append as append

@@ -85,7 +85,8 @@ SOURCES: Registry[type[FeatureSource]] = Registry("feature source", "rerank.exte
 
 def kept(sources: Sequence[FeatureSource]) -> tuple[list[dict[str, Any]], dict[str, AnyArray]]:
     """Return what a model file keeps of sources: JSON of each, and arrays by name."""
-    metas, arrays = [], {}
+    metas: list[dict[str, Any]] = []
+    arrays: dict[str, AnyArray] = {}
     for i, one in enumerate(sources):
         metas.append({"kind": one.kind, "n_features": one.n_features, "names": one.names, **one.to_meta()})
         arrays |= {_member(i, name): array for name, array in one.arrays().items()}

@@ -14,6 +14,7 @@ from rerank.cli.app import app
 from rerank.data.reading import Reading
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
+from rerank.training.text_options import TextSettings
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 # Small sets by format, for the options that only some formats honour.
@@ -101,6 +102,7 @@ VERBS = {
     "features parse": "{data} --out parts",
     "features qa": "{data} --trees box --out out.store",
     "features select": "{data} --keep 1 --out out.store",
+    "features text": "{data} --out out.store",
     "importance weights": "model {data}",
     "importance permute": "model {data} --metric label@1",
     "importance ablate": "--data {data} --dev more.letor --metric label@1",
@@ -179,12 +181,15 @@ VALUES = {
     "--tune-metric": "label@1",
     "--references-from": "more.letor",
     "--tree-names": "question,passage",
+    "--stemmer": "english",
+    "--features-from": "text",
 }
 READING_VALUES = {
     "refs": "refs", "n_best": "2", "qrels": "qrels", "subtopics": "qrels", "subset": "en",
     "structures": "models.pdb", "native": "models.pdb", "residues": "A:1-9", "match": "number", "ids": "ids",
     "list_column": "group", "label_column": "grade", "id_column": "name", "text_column": "words",
     "answer_column": "reply", "answer_pattern": "a", "answer_match": "exact", "filter": "none",
+    "query_column": "words", "queries": "refs", "collection": "refs",
     "feature_names": "names", "threads": "1", "features": "1",
 }  # fmt: skip
 # What an option needs besides itself.
@@ -246,6 +251,11 @@ ALSO = {
     "--nearest": "--out o",
     "--repair": "--out o",
     "--cache-nearest": "--cache filled",
+    **{
+        f"{verb} --{name.replace('_', '-')}": "--features-from text"
+        for verb in ("train", "importance ablate")
+        for name in TextSettings.settings
+    },
     "--cache-by": "--cache filled --cache-nearest 1",
 }
 # Models that use an option of predict, in place of a linear one.

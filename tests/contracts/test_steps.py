@@ -11,6 +11,7 @@ from small_training import all_runs
 
 import rerank
 from rerank.core.errors import ConfigError
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
 from rerank.training.config import read_config
@@ -23,7 +24,7 @@ from rerank.training.train import pipeline_from
 # A value of the first setting that makes the step do something.
 VALUES = {
     "quantise": "best", "missing": "zero", "scaling": "minmax", "unjudged": "negative", "base_scale": 3.0,
-    "tune_base": "dev", "keep_margin": 0.5,
+    "tune_base": "dev", "keep_margin": 0.5, "text": "text",
 }  # fmt: skip
 OFF = {"scaling": "none"}  # what does nothing, if that is not the default
 NAMES = STEPS.names()
@@ -40,7 +41,13 @@ def some_lists(seed=1, layout="dense", dtype=np.float64):
     y[rng.random(n) < 0.2] = np.nan
     y[0], y[1] = 0, 2
     lists = CandidateLists.from_arrays(features(layout, X), y, group=sizes, source=f"lists {seed}")
-    return dataclasses.replace(lists, base_scores=X[:, 1].astype(float)).with_first_best("input")
+    texts = [" ".join(rng.choice(["one", "Two", "3", "four five"], 4)) for _ in range(n)]
+    return dataclasses.replace(
+        lists,
+        base_scores=X[:, 1].astype(float),
+        texts=StringColumn.from_strings(texts),
+        prompts=StringColumn.from_strings(texts[: len(sizes)]),
+    ).with_first_best("input")
 
 
 def setting_of(name):
@@ -56,7 +63,7 @@ def test_places_differ_and_every_step_is_tried():
     kinds = steps_in_order()
     assert {kind.name for kind in kinds} == set(NAMES) == set(VALUES)
     assert len({(kind.stage, kind.place) for kind in kinds}) == len(kinds)
-    assert [kind.name for kind in kinds if kind.stage == "features"] == ["missing", "scaling"]
+    assert [kind.name for kind in kinds if kind.stage == "features"] == ["text", "missing", "scaling"]
 
 
 @pytest.mark.parametrize("name", NAMES)

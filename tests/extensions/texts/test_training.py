@@ -70,7 +70,7 @@ def test_items_of_a_list_share_their_question(tmp_path):
         rerank.load(str(path), query_column="q")
     path.write_text("qid,q,text,label\n1,a mill,x,1\n2,a dam,y,1\n1,a mill,z,0\n")
     assert list(rerank.load(str(path), query_column="q").prompts) == ["a mill", "a dam"]
-    with pytest.raises(ConfigError, match=r"no column 'quest' .--query-column.; did you mean"):
+    with pytest.raises(ConfigError, match=r"no column 'quest' .--query-column.; known: label, q"):
         rerank.load(str(path), query_column="quest")
     path = tmp_path / "a.jsonl"
     path.write_text('{"qid": 1, "text": "a", "label": 1}\n')

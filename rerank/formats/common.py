@@ -26,13 +26,8 @@ KEPT = "--missing nan, in training also mean, list-mean or indicator"
 NULLS = "--missing zero or nan, in training also mean, list-mean or indicator"
 CHANGED = "bytes that change while they are read", "an unchanged file"
 
-<<<<<<< HEAD
 # Of formats whose lists and items have ids.
-OF_IDS = frozenset({"structures", "native", "residues", "match", "subtopics"})
-=======
-# The read options of formats whose lists and items have ids.
-OF_IDS = frozenset({"structures", "native", "residues", "match", "queries", "collection"})
->>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
+OF_IDS = frozenset({"structures", "native", "residues", "match", "subtopics", "queries", "collection"})
 # The read options of formats whose columns have names.
 OF_ANY = frozenset({"strict", "missing", "layout", "dtype", "refs", "distinct"})
 NAMED_COLUMN_OPTIONS = frozenset(

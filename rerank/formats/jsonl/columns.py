@@ -470,17 +470,7 @@ class Columns:
         prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
         if prompts is None and len(self.prompts):
             self.ignore(self.prompt_key, len(self.prompts))
-<<<<<<< HEAD
         self.note_keys()
-=======
-        if self.ignored:
-            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
-            more = len(self.ignored) - 12
-            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
-        known = {*self.roles.of, *LISTS, *self.roles.prompts, "others"}
-        others = [key for key in (*self.builder.names, *self.ignored) if key not in known]
-        note_resembling(self.source, others, LISTS)
->>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
         if len(self.answers):
             self.fill_answers()
         trees, structures = self.trees.finish(rows)
@@ -513,7 +503,7 @@ class Columns:
             keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
             more = len(self.ignored) - 12
             note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
-        known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
+        known = {*self.roles.of, *LISTS, *self.roles.prompts, "others"}
         others = [key for key in (*self.builder.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
 

@@ -94,11 +94,7 @@ class Reader(ABC):
     def _add_of_lists(self, plain: PlainLines, parts: list[Part], first: Index) -> None:
         """Add prompts and references of lists, whose first lines are ``first`` of those in ``parts``."""
         columns, of = self.columns, plain.plan.of
-<<<<<<< HEAD
-        columns.prompt_key = prompt_key(self.seen)
-=======
-        columns.prompt_key = prompt_key(self._seen, self.columns.roles.prompts)
->>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
+        columns.prompt_key = prompt_key(self.seen, columns.roles.prompts)
         if "prompt" in of:
             part = parts[of["prompt"]]
             columns.prompts.join(part.strings().take(first[is_string(part.kinds[first])]))
@@ -317,11 +313,7 @@ class ItemReader(Reader):
         prompts, references = shared.prompts, shared.references
         is_text = prompts is not None and is_string(shared.kinds[place])
         if prompts is not None and is_text and hash(prompts[place]) != self.prompts[number]:
-<<<<<<< HEAD
-            self.columns.ignore(prompt_key(self.seen))
-=======
-            self.columns.ignore(prompt_key(self._seen, self.columns.roles.prompts))
->>>>>>> b4a8a674 (Features of questions and texts: rerank features text, train --features-from text)
+            self.columns.ignore(prompt_key(self.seen, self.columns.roles.prompts))
         if references is not None and shared.hash_of_references(place) != self.references[number]:
             raise self._other_references(name).at(self.source, line)
 

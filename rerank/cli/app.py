@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from rerank._version import __version__
 from rerank.cli.frame import COMPLETING, DEBUG
 from rerank.cli.messages import QUIET
 from rerank.cli.parser import NO_HELP, Command, Group, command_of
@@ -160,7 +159,9 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:
     if value:
-        print(f"rerank {__version__}")
+        from rerank.cli.doctor import version_line
+
+        print(version_line())
         raise typer.Exit
 
 

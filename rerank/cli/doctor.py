@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 from rerank._version import __version__
 from rerank.cli.frame import DEBUG, EXIT_CRASH, EXIT_NO, EXIT_USAGE, RUNNING, Output, Verb, verb, write
@@ -17,6 +18,7 @@ from rerank.core.errors import RerankError, visible
 from rerank.core.settings import setting
 
 _KERNELS = "rerank.native"
+_SOURCES = Path(__file__).parents[2]
 _NEEDED = ("numpy", "scipy", "msgspec", "typer", "rich", "PyYAML")
 _OURS = ("test", "dev", "bench", "demo")  # extras of developers
 _EXTRA = re.compile(r"([\w.-]+).*\bextra *== *['\"](\w+)['\"]")
@@ -31,6 +33,25 @@ class Doctor(Output, Verb):
     cluster: str | None = setting(
         None, "ask this Dask cluster for its workers", metavar="tcp://HOST:PORT", group=RUNNING
     )
+
+
+def version_line(sources: Path = _SOURCES) -> str:
+    """Return the version; in a checkout of the sources with its commit, and whether files differ from that.
+
+    sources : the folder that contains the package.
+    """
+    line = f"rerank {__version__}"
+    if not (sources / ".git").exists():  # installed from a wheel or an sdist
+        return line
+    import subprocess
+
+    command = ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= with changes"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        found = subprocess.run(command, cwd=sources, env=own, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):  # no git, or not its repository
+        return line
+    return f"{line} (commit {found.stdout.strip()})"
 
 
 @verb(Doctor)

@@ -9,6 +9,7 @@ from the package.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -41,6 +42,11 @@ SANITIZE_FLAGS = ["-O1", "-g", *SANITIZERS, "-fno-sanitize-recover=all", "-fno-w
 CHECKED = {"boundscheck": True, "initializedcheck": True} if BUILD == "checked" else {}
 FLAGS = {"": UNIX_FLAGS, "sanitize": SANITIZE_FLAGS, "checked": ["-Og", "-g0", "-ffp-contract=off"]}
 SHARED_UTILITY = "rerank.native._cyutility"
+NO_COMPILER = (
+    "rerank needs {} to be built from source: install it (Debian, Ubuntu: build-essential python3-dev; "
+    "Fedora: gcc python3-devel; Alpine: build-base python3-dev; macOS: xcode-select --install; "
+    "Windows: Build Tools for Visual Studio), or install a wheel"
+)
 
 
 class BuildKernels(build_ext):  # type: ignore[misc]
@@ -71,6 +77,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]
         super().build_extensions()
 
     def run(self) -> None:
+        check_compiler()
         from Cython.Build import cythonize
         from Cython.Compiler import Options
 
@@ -97,6 +104,26 @@ class BuildKernels(build_ext):  # type: ignore[misc]
         for built in Path(self.build_lib, "rerank").rglob("_*.*"):
             if built.suffix in (".so", ".pyd") and built not in current:
                 built.unlink()
+
+
+def check_compiler() -> None:
+    """Exit with one line if there is no C compiler, or no header of Python, before minutes are spent."""
+    from distutils.ccompiler import new_compiler
+    from distutils.errors import DistutilsPlatformError
+    from distutils.sysconfig import customize_compiler
+
+    compiler: Any = new_compiler()
+    try:
+        customize_compiler(compiler)
+        if compiler.compiler_type != "unix":
+            compiler.initialize()
+        elif shutil.which(compiler.compiler_so[0]) is None:
+            sys.exit(NO_COMPILER.format(f"a C compiler ({compiler.compiler_so[0]})"))
+    except DistutilsPlatformError as error:
+        sys.exit(NO_COMPILER.format(f"a C compiler ({error})"))
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    if not header.is_file():
+        sys.exit(NO_COMPILER.format(f"the header files of Python ({header})"))
 
 
 class SourceDistribution(sdist):  # type: ignore[misc]

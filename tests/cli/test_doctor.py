@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from importlib import metadata
 
 import pytest
 
 from rerank._version import __version__
+from rerank.cli.doctor import version_line
 
 
 def found(result) -> dict[str, str]:
@@ -52,3 +55,28 @@ def test_an_extra_that_is_absent_says_how_it_is_installed(rerank, monkeypatch):
 
     monkeypatch.setattr(metadata, "version", without)
     assert found(rerank("doctor", "--as", "json"))["mt"] == 'sacrebleu absent (pip install "rerank[mt]")'
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_the_version_names_the_commit_of_a_checkout(tmp_path):
+    git = [
+        "git",
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=b",
+        "-c",
+        "commit.gpgsign=false",
+        "-C",
+        str(tmp_path),
+    ]
+    (tmp_path / "a").write_text("1")
+    assert version_line(tmp_path) == f"rerank {__version__}"
+    (tmp_path / ".git").mkdir()  # which is no repository
+    assert version_line(tmp_path) == f"rerank {__version__}"
+    for words in (["init", "-q"], ["add", "a"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
+    assert version_line(tmp_path) == f"rerank {__version__} (commit {head})"
+    (tmp_path / "a").write_text("2")
+    assert version_line(tmp_path) == f"rerank {__version__} (commit {head} with changes)"

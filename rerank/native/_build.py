@@ -8,10 +8,12 @@ from the package.
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +139,25 @@ class SourceDistribution(sdist):  # type: ignore[misc]
                 if path.is_file() and "__pycache__" not in path.parts:
                     more.append(path.as_posix())
         super().make_release_tree(base_dir, sorted({*files, *more}))
+
+    def make_archive(self, base_name: str, format: str, *others: Any, **named: Any) -> str:
+        """Pack the sources; with SOURCE_DATE_EPOCH the same files give the same bytes, whoever owns them."""
+        date, folder = os.environ.get("SOURCE_DATE_EPOCH"), named.get("base_dir")
+        if format != "gztar" or date is None or folder is None:
+            return str(super().make_archive(base_name, format, *others, **named))
+        path = f"{base_name}.tar.gz"
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with (
+            open(path, "wb") as raw,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=int(date)) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            archive.add(folder, filter=lambda info: _without_origin(info, int(date)))
+        return path
+
+
+def _without_origin(info: tarfile.TarInfo, date: int) -> tarfile.TarInfo:
+    """An entry of an archive that tells nothing of the machine it was made on."""
+    info.mtime, info.uid, info.gid, info.uname, info.gname = date, 0, 0, "", ""
+    info.mode = 0o755 if info.mode & 0o100 else 0o644
+    return info

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import subprocess
-    from multiprocessing.connection import Connection
 
 fcntl: Any
 msvcrt: Any
@@ -335,8 +334,8 @@ def _windows(function: str, n: int, *process: int) -> list[int]:
     return list(words) if call(*map(ctypes.c_void_p, process), ctypes.byref(words), *size) else []
 
 
-def started(code: str, theirs: Connection, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start Python with a connection, whose number is its first argument; the others are the search path.
+def started(code: str, theirs: Any, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start Python with an end of a ``Pipe``; its number is the first argument, the search path the others.
 
     It inherits nothing else but standard output and error, and hears no Ctrl-C.
     """
@@ -360,8 +359,8 @@ def started(code: str, theirs: Connection, environment: Mapping[str, str]) -> su
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def inherited(number: int) -> Connection:
-    """Return the connection that this process was started with."""
+def inherited(number: int) -> Any:
+    """Return the ``Connection`` that this process was started with."""
     from multiprocessing import connection
 
     if sys.platform == "win32":

@@ -38,7 +38,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "learners": (39, 6088),
     "metrics": (20, 3232),
     "models": (22, 3312),
-    "native": (9, 86),
+    "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
     "training": (18, 2159),

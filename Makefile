@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build index lint prose types unit fuzz sanitize kills bench numbers site wheel clean
+.PHONY: help demo test build index lint prose types unit fuzz sanitize kills bench numbers site man lock wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,7 +106,16 @@ $(VENV)/.site: pyproject.toml | $(BIN)/python
 	$(PIP) install --no-build-isolation -e '.[site]'
 	@touch $@
 
-wheel: build ## Build an sdist and a wheel in dist/
+man: build ## Write manual pages and completions of the shells to build/share, which `make wheel` packs
+	@$(BIN)/python scripts/packaging/man_pages.py build/share
+
+lock: ## Write the locked environments of scripts/packaging anew, with hashes
+	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
+	@for extra in core dev; do $(BIN)/python -m uv pip compile --quiet --universal --upgrade --python-version 3.11 \
+	    --generate-hashes --no-annotate --no-header $$([ $$extra = core ] || echo --extra $$extra) pyproject.toml \
+	    -o scripts/packaging/$$extra.txt || exit 1; done
+
+wheel: man ## Build an sdist and a wheel in dist/
 	find build/lib.* -type f ! -name '*.so' -delete  # modules deleted since an earlier build
 	$(BIN)/python -m build --no-isolation --sdist --wheel --outdir dist .
 

@@ -10,6 +10,9 @@ are tried together: exit code 1 if that fails, or if one of them is too low.
     python scripts/ci/lowest_bounds.py                  # all; kernels are built in place
     python scripts/ci/lowest_bounds.py typer scipy
     python scripts/ci/lowest_bounds.py --only-together  # try the bounds of pyproject.toml, bisect nothing
+
+It needs uv and packaging. The smoke test is no proof: a bound is lowered only if the suite passes as well
+(``scripts/ci/test.sh lowest``).
 """
 
 from __future__ import annotations
@@ -120,8 +123,14 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", help="dependencies; default: all of the core")
     parser.add_argument("--only-together", action="store_true", help="try the bounds of pyproject.toml")
+    parser.add_argument(
+        "--print", action="store_true", help="print the bounds of pyproject.toml, try nothing"
+    )
     given = parser.parse_args()
     declared = bounds()
+    if given.print:
+        print(*(f"{name}=={release}" for name, release in declared.items()), sep="\n")
+        return
     unknown = set(given.names) - set(declared)
     if unknown:
         parser.error(f"no dependency {min(unknown)!r}, expected some of {', '.join(declared)}")

@@ -74,9 +74,9 @@ def rendered(every: Sequence[Judged], sections: Sequence[Callable[[View], Sectio
             title=", ".join(names[:3]) + (" and others" if len(names) > 3 else ""),
             together=together,
             sets=[_set_of(view, sections) for view in views],
-            script=Markup(script),
+            script=Markup(script),  # noqa: S704  files of the package
             digest=digest,
-            style=Markup(style),
+            style=Markup(style),  # noqa: S704
             version=__version__,
         )
     )

@@ -72,7 +72,7 @@ def inlined(svg: bytes, prefix: str, alt: str, tips: Mapping[str, Sequence[str]]
     tips : mapping of str to sequence of str
         By the id (gid) of a drawn group: the text of each of its marks, or of the group if it has none.
     """
-    root = ET.fromstring(svg)
+    root = ET.fromstring(svg)  # noqa: S314  drawn by matplotlib
     for parent in root.iter():
         for child in [child for child in parent if _NAME.sub("", child.tag) in _DROPPED]:
             parent.remove(child)

@@ -232,7 +232,7 @@ def figure(svg: str, title: str, caption: str, keys: Sequence[Key] = ()) -> Figu
     """Return a figure of an SVG element that this package has drawn."""
     from markupsafe import Markup  # of the extra 'report': this module is imported without it
 
-    return Figure(Markup(svg), title, caption, keys)
+    return Figure(Markup(svg), title, caption, keys)  # noqa: S704
 
 
 def beside(n: int, i: int, of: int, step: float) -> Floats:

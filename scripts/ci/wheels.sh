@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Build the wheels of this system with cibuildwheel, which tests each with scripts/ci/smoke.py, or with --sdist the
+# sdist, from which a wheel is built. They are in dist/. Settings are in pyproject.toml, [tool.cibuildwheel].
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+python=${PYTHON:-python}
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+if [ "${1-}" = --sdist ]; then
+    "$python" -m pip install --quiet 'build>=1.2'
+    "$python" -m build --sdist --outdir dist .
+    "$python" -m pip wheel --quiet --no-deps --wheel-dir "$(mktemp -d)" dist/*.tar.gz
+else
+    "$python" -m pip install --quiet 'cibuildwheel>=3'
+    "$python" -m cibuildwheel --output-dir dist
+fi

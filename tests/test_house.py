@@ -29,22 +29,22 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
     "cli": (20, 2177),
-    "core": (32, 3585),
-    "data": (36, 5238),
-    "evaluation": (16, 2939),
+    "core": (31, 3357),
+    "data": (36, 5235),
+    "evaluation": (16, 2937),
     "experiments": (10, 1660),
     "extensions": (62, 9245),
-    "formats": (35, 6755),
-    "learners": (39, 6088),
+    "formats": (34, 6547),
+    "learners": (39, 6046),
     "metrics": (20, 3232),
     "models": (22, 3312),
     "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2159),
+    "training": (18, 2156),
 }
-LINES, CODE, FILES, SMALL = 77088, 50085, 349, 44
-PRIVATE_ONCE, NAMES_TWICE = 422, 115
+LINES, CODE, FILES, SMALL = 76383, 49523, 346, 44
+PRIVATE_ONCE, NAMES_TWICE = 416, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/questions/focus.py", "extensions/questions/settings.py"),

@@ -197,6 +197,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'combmnz': ('rerank.models.fusion', (), ()),
         'combsum': ('rerank.models.fusion', (), ()),
         'conjunctions': ('rerank.extensions.conjunctions.model', (), ()),
+        'diversified': ('rerank.extensions.diversity.model', (), ()),
         'dual': ('rerank.models.dual', (), ()),
         'dual-classes': ('rerank.models.dual', (), ()),
         'ensemble': ('rerank.extensions.decision.ensemble', (), ()),

@@ -51,7 +51,7 @@ def run_cell(source: str, names: dict[str, Any], title: str) -> tuple[str, Any]:
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(tree, title, "exec"), names)
+        exec(compile(tree, title, "exec"), names)  # noqa: S102 - our own notebook
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), title, "eval"), names)  # noqa: S307 - our own notebook
     return printed.getvalue(), value

@@ -44,7 +44,7 @@ def joined(parts: Sequence[CandidateLists]) -> CandidateLists:
             columns[name] = _several(name, parts, values)
         else:
             _check_present(name, parts, values)
-            columns[name] = None if values[0] is None else _column(values)
+            columns[name] = None if values[0] is None else joined_column(values)
     offsets = offsets_of(np.concatenate([part.lengths for part in parts]))
     return CandidateLists(
         offsets,
@@ -85,11 +85,11 @@ def _several(name: str, parts: Sequence[CandidateLists], values: Sequence[Any]) 
     if len(values[least]) < len(values[most]):
         _disagree(name, parts[least], parts[most])
     if not isinstance(values[0], Mapping):
-        return tuple(_column(columns) for columns in zip(*values, strict=True))
+        return tuple(joined_column(columns) for columns in zip(*values, strict=True))
     for k, value in enumerate(values):
         if value.keys() != values[0].keys():
             _disagree(f"{name} of {sorted(values[0].keys() - value.keys())[0]}", parts[k], parts[0])
-    return {key: _column([value[key] for value in values]) for key in values[0]}
+    return {key: joined_column([value[key] for value in values]) for key in values[0]}
 
 
 def _rows(values: Sequence[Index | None], starts: Index) -> Index | None:
@@ -101,7 +101,7 @@ def _rows(values: Sequence[Index | None], starts: Index) -> Index | None:
     return np.concatenate([rows + start for rows, start in zip(own, starts[:-1], strict=True)])
 
 
-def _column(values: Sequence[Any]) -> Any:
+def joined_column(values: Sequence[Any]) -> Any:
     """One column of all sets."""
     first = values[0]
     if isinstance(first, np.ndarray):

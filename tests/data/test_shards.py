@@ -418,3 +418,22 @@ def test_a_small_disk_is_no_error_if_memory_is_enough(monkeypatch: pytest.Monkey
     assert kinds == [True, False]
     with pytest.raises(RerankError, match=r"needs 1\.6 kB in .* for numbers; 10 bytes are free"):
         npy.large_array((200,), np.dtype("f8"), "numbers")
+
+
+def test_hashes_of_ids() -> None:
+    """Equal ids have equal hashes, wherever they are in a column; others differ, also by order and length."""
+    from rerank.data.columns.strings import StringColumn
+    from rerank.data.shards.hashing import KnownIds, first_again, hashes_of
+
+    ids = ["", "a", "b", "ab", "ba", "aa", "\0", "\0\0", "a" * 300, "é"]
+    found = hashes_of(StringColumn.from_strings(ids))
+    assert len(set(found.tolist())) == len(ids)
+    part = StringColumn.from_strings(["x", *ids]).take(np.arange(1, len(ids) + 1))
+    assert np.array_equal(hashes_of(part), found)
+    assert first_again(found) is None
+    assert first_again(np.append(found, found[[3, 1]])) == (len(ids), 3)
+    known = KnownIds()
+    for i in range(5):
+        known.add(found[[i]], np.array([10 * i]))
+    places, numbers = known.find(found)
+    assert dict(zip(places.tolist(), numbers.tolist(), strict=True)) == {i: 10 * i for i in range(5)}

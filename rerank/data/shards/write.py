@@ -23,13 +23,14 @@ from rerank.core.errors import DataError, DataNote, FormatError, RerankError
 from rerank.core.files.write import atomic_write, staged
 from rerank.core.system import delete, lock, sync
 from rerank.core.text import count
-from rerank.core.types import AnyArray, Index
+from rerank.core.types import Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.schema import present
 from rerank.data.columns.strings import StringColumn
-from rerank.data.joining import joined
+from rerank.data.joining import joined, joined_column
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Mixed, Sparse
+from rerank.data.shards.hashing import KnownIds, first_again, hashes_of
 from rerank.data.shards.manifest import (
     FORMAT,
     ROWS,
@@ -208,12 +209,12 @@ class _Writer:
         self.width = 0
         self.pending: list[CandidateLists] = []
         self.pending_bytes = 0
-        self.known: AnyArray = np.empty(0, dtype=np.uint64)  # hashes of the ids of finished shards, rising
-        self.recent: dict[str, int] = {}  # ids of pending lists, and their numbers
+        self.known = KnownIds()
         self.rows: list[tuple[int, Index | None]] = []  # items of each block, and their order if it is given
         for k in range(len(progress.shards)):
             lists = open_shard(folder, self.manifest, k)
-            self._learn(lists)
+            if lists.list_ids is not None:
+                self.known.add(hashes_of(lists.list_ids), np.arange(lists.n_lists))
             self.names, self.width = lists.feature_names, lists.n_features
 
     def add(self, block: CandidateLists) -> None:
@@ -295,18 +296,14 @@ class _Writer:
             self.names, self.width = names, block.n_features
         if block.list_ids is None:
             return
-        ids = list(block.list_ids)
-        for i, name in enumerate(ids):
-            before = self.recent.setdefault(name, self.seen + i)
-            if before != self.seen + i:
-                self._refuse(block, name, i, f"list {before + 1:,}")
-        if len(self.known):
-            hashes = _hashes(block.list_ids)
-            at = np.minimum(np.searchsorted(self.known, hashes), len(self.known) - 1)
-            for i in np.flatnonzero(self.known[at] == hashes).tolist():
-                found = self._place_of(ids[i])
-                if found is not None:
-                    self._refuse(block, ids[i], i, found)
+        hashes = hashes_of(block.list_ids)
+        for i in np.sort(self.known.find(hashes)[0]).tolist():
+            found = self._place_of(block.list_ids[i])
+            if found is not None:
+                self._refuse(block, block.list_ids[i], i, found)
+        if (again := first_again(hashes)) is not None:
+            self._refuse(block, block.list_ids[again[0]], again[0], f"list {self.seen + again[1] + 1:,}")
+        self.known.add(hashes, np.arange(block.n_lists))
 
     def _refuse(self, block: CandidateLists, name: str, i: int, other: str) -> None:
         again = f"again as list {self.seen + i + 1:,} of {block.source}"
@@ -321,17 +318,19 @@ class _Writer:
             if name in ids:
                 return f"list {start + ids.index(name) + 1:,} (shard {shard.name})"
             start += shard.lists
+        for lists in self.pending:
+            ids = list(lists.list_ids or ())
+            if name in ids:
+                return f"list {start + ids.index(name) + 1:,}"
+            start += lists.n_lists
         return None
-
-    def _learn(self, lists: CandidateLists) -> None:
-        """Keep the ids of a finished shard."""
-        if lists.list_ids is not None:
-            self.known = np.sort(np.concatenate([self.known, _hashes(lists.list_ids)]))
 
     def _flush(self) -> None:
         """Write the pending lists as a shard."""
         fill = np.nan if self.progress.absent == "nan" else 0.0
-        bare = joined([without_features(part) for part in self.pending])
+        bare = joined([replace(without_features(part), list_ids=None) for part in self.pending])
+        if self.pending[0].list_ids is not None:
+            bare = replace(bare, list_ids=joined_column([part.list_ids for part in self.pending]))
         found = [widened(part.features, self.width, fill) for part in self.pending]
         self.pending = []
         forms = [Form.of(features) for features in found]
@@ -347,9 +346,6 @@ class _Writer:
         form = Form.of(lists.features)
         shard = Shard(name, lists.n_lists, form, fingerprint_of(place), content_of(lists))
         self.progress.shards.append(shard)
-        self._learn(lists)
-        done = sum(one.lists for one in self.progress.shards)
-        self.recent = {name: at for name, at in self.recent.items() if at >= done}
         self.pending_bytes = 0
         if self.progress.key:
             contextvars.Context().run(self._record)
@@ -357,11 +353,6 @@ class _Writer:
     def _record(self) -> None:
         with atomic_write(os.path.join(self.folder, _RECORD)) as file:
             file.write(msgspec.json.encode(self.progress))
-
-
-def _hashes(ids: StringColumn) -> AnyArray:
-    """A hash of each id within this process, uint64 (n)."""
-    return np.fromiter((hash(name) & 0xFFFF_FFFF_FFFF_FFFF for name in ids), dtype=np.uint64, count=len(ids))
 
 
 def _bytes_of_lists(lists: CandidateLists) -> Index:

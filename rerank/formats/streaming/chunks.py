@@ -101,4 +101,5 @@ def gaps_of(rows: Index, offsets: Index) -> Mask:
 
 def with_empty_ids(lists: CandidateLists) -> CandidateLists:
     """Return lists whose items have empty ids, as items have without a comment beside others with one."""
-    return replace(lists, item_ids=StringColumn.from_strings([b""] * lists.n_items))
+    ids = StringColumn(np.empty(0, dtype=np.uint8), np.zeros(lists.n_items + 1, dtype=np.int64))
+    return replace(lists, item_ids=ids)

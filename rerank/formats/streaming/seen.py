@@ -9,6 +9,7 @@ import numpy as np
 from rerank.core.errors import FormatError
 from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
+from rerank.data.shards.hashing import KnownIds, first_again, hashes_of
 from rerank.formats.common import quoted
 from rerank.formats.streaming.chunks import gaps_of
 
@@ -37,14 +38,11 @@ def refuse_late_columns(lists: CandidateLists, names: Sequence[str], line: int) 
 
 
 class SeenLists:
-    """Hashes of the ids of all lists so far, and the line on which each list begins: 16 bytes a list.
-
-    They are kept in sorted parts, each at least twice as long as the next one.
-    """
+    """Hashes of the ids of all lists so far, and the line on which each list begins: 16 bytes a list."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._parts: list[tuple[Index, Index]] = []
+        self._known = KnownIds()
 
     def add(self, lists: CandidateLists, item_lines: Callable[[int], Index]) -> None:
         """Add the lists of a block.
@@ -67,24 +65,15 @@ class SeenLists:
             again = int(lists.rows[gaps_of(lists.rows, lists.offsets)].min())
             i = int(lists.list_index[np.flatnonzero(lists.rows == again)[0]])
             raise self._error(lists.list_ids[i], lines[again], lines[lists.rows[lists.offsets[i]]])
-        hashes = np.fromiter(map(hash, lists.list_ids), np.int64, lists.n_lists)
-        for known, begins in self._parts:
-            at = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-            found = np.flatnonzero(known[at] == hashes)
-            if len(found):
-                i = int(found[0])
-                raise self._error(lists.list_ids[i], lines[lists.offsets[i]], begins[at[i]])
-        order = np.argsort(hashes, kind="stable")
-        same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
-        if len(same):
-            i, again = order[same[0]], order[same[0] + 1]
-            raise self._error(lists.list_ids[i], *lines[lists.offsets[[again, i]]])
-        self._parts.append((hashes[order], lines[lists.offsets[:-1]][order]))
-        while len(self._parts) > 1 and len(self._parts[-2][0]) < 2 * len(self._parts[-1][0]):
-            (known, begins), (more, more_begins) = self._parts.pop(), self._parts.pop()
-            known, begins = np.concatenate([known, more]), np.concatenate([begins, more_begins])
-            order = np.argsort(known, kind="stable")
-            self._parts.append((known[order], begins[order]))
+        hashes, begins = hashes_of(lists.list_ids), lines[lists.offsets[:-1]]
+        places, before = self._known.find(hashes)
+        if len(places):
+            k = int(np.argmin(places))
+            i = int(places[k])
+            raise self._error(lists.list_ids[i], begins[i], before[k])
+        if (found := first_again(hashes)) is not None:
+            raise self._error(lists.list_ids[found[0]], *begins[list(found)])
+        self._known.add(hashes, begins)
 
     def _error(self, name: str, again: int, first: int) -> ListsApartError:
         return ListsApartError(self._source, int(again), name, int(first))

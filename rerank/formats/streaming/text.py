@@ -74,32 +74,39 @@ def blocks_of_lists(path: str, last_list: Callable[[bytes, int], int]) -> Iterat
     RerankError
         As ``rerank.core.files.read.read_blocks``.
     """
-    held, lines, size = bytearray(), 0, min(FIRST, BLOCK)
+    parts: list[bytes] = []
+    held, lines, size = 0, 0, min(FIRST, BLOCK)
     wanted = size
     for piece in _pieces(path):
-        held += piece
-        if len(held) < wanted:
+        parts.append(piece)
+        held += len(piece)
+        if held < wanted:
             continue
-        whole = held.rfind(b"\n") + 1
-        cut = last_list(held, whole) if whole else 0  # type: ignore[arg-type]  # it is not changed
+        text = b"".join(parts)
+        whole = text.rfind(b"\n") + 1
+        cut = last_list(text, whole) if whole else 0
+        parts = [text[cut:]]
+        held = len(parts[0])
         if not cut:
-            wanted = 2 * len(held)  # one long list: it is not looked through for every piece
+            wanted = 2 * held  # one long list: it is not looked through for every piece
             continue
-        text = bytes(held[:cut])
-        yield TextBlock(text, lines)
-        lines += text.count(b"\n")
-        del held[:cut]
+        block = TextBlock(text[:cut], lines)
+        del text
+        yield block
+        lines += block.text.count(b"\n")
         size = min(2 * size, BLOCK)
         wanted = size
     if held:
-        yield TextBlock(bytes(held), lines)
+        yield TextBlock(b"".join(parts), lines)
 
 
 def _pieces(path: str) -> Iterator[bytes]:
-    """The content in pieces of a block at most."""
+    """The content in pieces of a block at most; the first ones are small."""
+    most = min(BLOCK, FIRST)
     for block in read_blocks(path):
-        for at in range(0, len(block), min(BLOCK, FIRST)):
-            yield block[at : at + min(BLOCK, FIRST)]
+        for at in range(0, len(block), most):
+            yield block[at : at + most]
+        most = BLOCK
 
 
 class TextBlocks(BlockReader):

@@ -290,6 +290,11 @@ def _grouped(
     source: Source, starts: Index, places: Index, lengths: Index, n_items: int
 ) -> tuple[Index, Index | None, StringColumn]:
     """Offsets, rows and ids of the lists, from the items that start a run and where their qids are."""
+    from rerank.data.shards.hashing import first_again, hashes_of
+
+    column = strings_at([(source.text, np.stack([places, lengths], axis=1), np.arange(len(places)))])
+    if first_again(hashes_of(column)) is None:
+        return np.append(starts, n_items), None, column
     qids = [
         source.text[at : at + length].tobytes()
         for at, length in zip(places.tolist(), lengths.tolist(), strict=True)

@@ -59,7 +59,7 @@ def text_features(
     files = [path for path in (settings.background, settings.stop_words) if path not in (None, ENGLISH)]
     target = None if out is None else checked_format(out, to, data, reading, *files)
     lists = read_lists(data, reading)
-    fitted = fit_text(lists, settings)
+    fitted = fit_text(lists, settings, source=lists.source)
     made = TextLists(fitted.apply(lists), fitted)
     if out is not None and target is not None:
         save(made.lists, out, target)

@@ -215,7 +215,11 @@ def questions_and_texts(lists: CandidateLists) -> tuple[StringColumn, StringColu
 
 
 def fit_text(
-    lists: CandidateLists, settings: TextSettings, query: str | None = None, text: str | None = None
+    lists: CandidateLists,
+    settings: TextSettings,
+    query: str | None = None,
+    text: str | None = None,
+    source: str = "the training lists",
 ) -> TextFeatures:
     """Count the words of lists, or of the background that settings name.
 
@@ -224,6 +228,7 @@ def fit_text(
     lists : with questions and texts; labels are not looked at.
     settings : how features are computed.
     query, text : the columns that files have them in.
+    source : what a description calls the lists.
 
     Raises
     ------
@@ -231,7 +236,7 @@ def fit_text(
         If the lists have no questions or texts, or there is no word in what is counted.
     """
     _, texts = questions_and_texts(lists)
-    words, source = Words.of(settings), "the training lists"
+    words = Words.of(settings)
     if settings.background is not None:
         source = shown(settings.background)
         texts = StringColumn.from_strings(one for _, _, one in texts_of(settings.background))

@@ -186,7 +186,7 @@ def distinct(
     """Find the different terms of each text and how often it has them; return their number.
 
     IN terms (n_tokens), bounds (n_texts + 1). IN OUT scratch (n_terms): zeros.
-    OUT found, counts (n_tokens or fewer), starts (n_texts + 1): text by text, in the order of first occurrence.
+    OUT found, counts (n_tokens or fewer), starts (n_texts + 1): text by text, in order of first occurrence.
     """
     cdef Py_ssize_t t
     cdef long long p, n = 0
@@ -206,7 +206,8 @@ def distinct(
 
 
 def within_lists(
-    const int[::1] found, const double[::1] weights, const long long[::1] starts, const long long[::1] offsets,
+    const int[::1] found, const double[::1] weights,
+    const long long[::1] starts, const long long[::1] offsets,
     double[::1] sums, int[::1] owners, double[:, ::1] out,
 ):
     """Compare each text with the others of its list.
@@ -248,8 +249,8 @@ def shared_grams(
 ):
     """Count the n-grams of characters of questions that words of the texts have.
 
-    IN words (n_tokens), bounds (n_texts + 1): the word of each token. IN spans (n_lists + 1, 2): where texts, and
-    n-grams of the question begin. IN grams, starts (n_words + 1): the n-grams of each word.
+    IN words (n_tokens), bounds (n_texts + 1): the word of each token. IN spans (n_lists + 1, 2): where texts,
+    and n-grams of the question begin. IN grams, starts (n_words + 1): the n-grams of each word.
     IN wanted: the different n-grams of each question. IN OUT slots (n_grams): -1 everywhere.
     OUT out (n_texts): how many of them a text has.
     """

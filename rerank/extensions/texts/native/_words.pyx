@@ -93,7 +93,9 @@ cdef class Words:
         self.make_room(1, one.shape[0])
         return self.number(&one[0], one.shape[0])
 
-    def split(self, const unsigned char[::1] data, const long long[::1] bounds, Py_ssize_t first, int[::1] out):
+    def split(
+        self, const unsigned char[::1] data, const long long[::1] bounds, Py_ssize_t first, int[::1] out
+    ):
         """Number the words of text ``first`` if it is ASCII; return how many there are, -1 = it is not.
 
         A word is letters and digits, and after these single full stops or commas with digits after them.

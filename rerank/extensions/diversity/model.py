@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.overlap import note_trained_on
 from rerank.data.reading import Missing
+from rerank.extensions.decision.expressions import AUTO
 from rerank.extensions.decision.model import packed_record, unpacked_record
 from rerank.extensions.diversity import aspects, similarities
-from rerank.extensions.diversity.orders import NEUTRAL, OF_ITEMS, diversified, parsed
+from rerank.extensions.diversity.orders import NEUTRAL, OF_ITEMS, Method, diversified, parsed
 from rerank.metrics.base import parse
 from rerank.models.base import MODELS, Arrays, Model, load_model
 from rerank.models.classes import ClassesModel
@@ -42,7 +43,7 @@ class ShareRecord(Record):
 class Diversification(Record):
     """How lists are diversified; a share of None leaves the order of the scores as it is."""
 
-    method: Literal["mmr", "dpp", "xquad", "pm2"]
+    method: Method
     share: float | None = fact(None, ge=0, le=1)
     by: str = fact(max_length=1000)  # the similarity, or the aspects
     depth: int | None = fact(None, ge=1)
@@ -243,7 +244,7 @@ def diversify(
     if (metric is None) != (tune_on is None):
         found = "no metric that chooses the share" if metric is None else f"metric {metric} without lists"
         raise ConfigError(f"diversify: found {found}; expected both (--tune-on, --tune-metric)")
-    chosen = Diversification(method=name, share=share, by=by or similarities.AUTO, depth=depth)
+    chosen = Diversification(method=name, share=share, by=by or AUTO, depth=depth)
     made = DiversifiedModel(base, chosen)
     made.training = base.training
     if tune_on is not None and metric is not None:

@@ -17,6 +17,7 @@ diversity. NeurIPS 2018.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -25,21 +26,23 @@ from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats, Index
 from rerank.extensions.diversity.native import _greedy
 
+Method = Literal["mmr", "dpp", "xquad", "pm2"]
+METHODS: tuple[Method, ...] = get_args(Method)
 OF_ITEMS = ("mmr", "dpp")  # by similarities of items; the others by aspects
-METHODS = (*OF_ITEMS, "xquad", "pm2")
 # The share that leaves the order of the scores as it is, if there is one.
 NEUTRAL = {"mmr": 1.0, "dpp": 1.0, "xquad": 0.0}
 _LEAST = 1e-10  # of a factor of the determinant, below which an item is like the chosen ones
 
 
-def parsed(text: str) -> tuple[str, float | None]:
+def parsed(text: str) -> tuple[Method, float | None]:
     """Return the method and the share that ``NAME:SHARE`` names; None = no share is given.
 
     Raises ConfigError if there is no such method, or the share is not a number from 0 to 1.
     """
-    name, colon, rest = text.partition(":")
-    if name not in METHODS:
-        raise ConfigError(f"diversify: found {text!r}; {did_you_mean(name, METHODS)}")
+    typed, colon, rest = text.partition(":")
+    name = next((one for one in METHODS if one == typed), None)
+    if name is None:
+        raise ConfigError(f"diversify: found {text!r}; {did_you_mean(typed, METHODS)}")
     if not colon:
         return name, None
     try:

@@ -45,7 +45,10 @@ SEARCHES = {
     "word error rate kaldi": "reference/formats/kaldi.html",
     "own metric": "notebooks/your-own-metric.html",
 }
-SCHEME = "document.body.setAttribute('data-md-color-scheme', arguments[0])"
+SCHEME = """
+document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important }</style>")
+document.body.setAttribute("data-md-color-scheme", arguments[0])
+"""
 RESULTS = ".md-search-result__item > .md-search-result__link"
 WIDE = """
 const width = document.documentElement.clientWidth

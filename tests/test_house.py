@@ -34,7 +34,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "evaluation": (16, 2937),
     "experiments": (10, 1660),
     "extensions": (62, 9245),
-    "formats": (34, 6547),
+    "formats": (34, 6551),
     "learners": (39, 6046),
     "metrics": (20, 3232),
     "models": (22, 3312),

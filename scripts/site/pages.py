@@ -38,6 +38,8 @@ def on_files(files: Files, config: Any) -> Files:
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         made[f"notebooks/{path.stem}.md"] = run.stdout
     for uri, text in made.items():
+        if uri.startswith("reference/"):  # a search finds the manual first
+            text = f"---\nsearch:\n  boost: 0.3\n---\n\n{text}"
         files.append(File.generated(config, uri, content=text))
     for name in ("iframe-worker.js", "site.css"):
         files.append(File.generated(config, f"assets/{name}", abs_src_path=str(HERE / name)))

@@ -127,5 +127,7 @@ def qa(given: Qa) -> None:
     inform(f"{size_of(made.lists)} to {given.out} ({given.to or format_for(given.out)})")
 
 
-VERBS = {"consensus": consensus, "parse": parse, "qa": qa, "select": select, "text": text}
-GROUP = VerbGroup("Make or select features.", VERBS)
+GROUP = VerbGroup(
+    "Make or select features.",
+    {"consensus": consensus, "parse": parse, "qa": qa, "select": select, "text": text},
+)

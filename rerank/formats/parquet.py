@@ -214,8 +214,8 @@ class ParquetReader:
             feature_names=[self.names[j] for j in self.features],
             source=self.source,
         )
-        found = {name: self.strings[j].column() for name, j in roles.categories.items()}
-        return with_text_columns(lists, found, self.options.query_column)
+        columns = {name: self.strings[j].column() for name, j in roles.categories.items()}
+        return with_text_columns(lists, columns, self.options.query_column)
 
     def add(self, batch: Any) -> None:
         """Add a batch of rows."""

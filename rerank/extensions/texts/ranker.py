@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,7 +65,8 @@ def text_lists(
     )
 
 
-class Ranked(NamedTuple):
+@dataclass(frozen=True)
+class Ranked:
     """A text in a ranking.
 
     index : its place among the texts that were given, from 0.
@@ -190,7 +193,7 @@ class Ranker:
                 kind = "in the mapping" if isinstance(document, Mapping) else "in a mapping beside 'text'"
                 needs = f"the model needs {n} beside those of texts"
                 raise DataError(f"rank: document {i}: no {name!r}, expected a number {kind}: {needs}")
-            if value is not None and (isinstance(value, bool | str) or not np.isscalar(value)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
                 raise DataError(f"rank: document {i}: found {value!r} as {name!r}, expected a number")
             out[i] = np.nan if value is None else float(value)
         return out

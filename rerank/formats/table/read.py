@@ -95,8 +95,9 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     note_resembling(source, (name for name in rest if name not in spare), known["list_column"])
     left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
     features = [place[name] for name in rest if name not in spare]
-    own, *others = (place.get(chosen.get(option, "")) for option in KNOWN)
-    return Roles(own, *others, features, {name: place[name] for name in asked if place[name] != own}, left)
+    own, label, item, text, answer = (place.get(chosen.get(option, "")) for option in KNOWN)
+    categories = {name: place[name] for name in asked if place[name] != own}
+    return Roles(own, label, item, text, answer, features, categories, left)
 
 
 def note_left_out(source: str, names: list[str]) -> None:

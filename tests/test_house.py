@@ -28,22 +28,22 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2177),
+    "cli": (20, 2179),
     "core": (31, 3357),
-    "data": (36, 5235),
+    "data": (36, 5256),
     "evaluation": (16, 2937),
     "experiments": (10, 1660),
     "extensions": (62, 9245),
-    "formats": (34, 6551),
+    "formats": (34, 6552),
     "learners": (39, 6046),
     "metrics": (20, 3232),
     "models": (22, 3312),
     "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2156),
+    "training": (18, 2158),
 }
-LINES, CODE, FILES, SMALL = 76383, 49523, 346, 44
+LINES, CODE, FILES, SMALL = 76430, 49553, 346, 44
 PRIVATE_ONCE, NAMES_TWICE = 416, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

@@ -7,8 +7,6 @@ By this, lists that lack an indicator of the model are known to lack the categor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +15,6 @@ from rerank.core.registry import did_you_mean
 from rerank.core.text import some
 from rerank.core.types import Floats
 from rerank.data.matrix import Dense, Features
-
-if TYPE_CHECKING:
-    from rerank.data.columns.strings import StringColumn
-    from rerank.data.lists import CandidateLists
 
 MOST = 1000  # values of a column; ids and texts have more
 
@@ -63,39 +57,6 @@ def indicators(columns: Mapping[str, Iterable[object]], source: str) -> dict[str
         for k, value in enumerate(values.tolist()):
             features[f"{name}={value}"] = (places == k).astype(np.float64)
     return features
-
-
-def with_text_columns(
-    lists: CandidateLists, columns: Mapping[str, StringColumn], query: str | None
-) -> CandidateLists:
-    """Return the lists with the indicators of columns of categories, and with questions.
-
-    Parameters
-    ----------
-    lists : as they were read.
-    columns : the values of columns by name, in the order of the input.
-    query : the column of the questions, which are the ids of the lists if ``columns`` lack it; None = none.
-
-    Raises
-    ------
-    DataError
-        If a column has more than 1,000 values, or items of a list have different questions.
-    """
-    others = {name: column for name, column in columns.items() if name != query}
-    if others:
-        added = indicators(others, lists.source)
-        lists = lists.with_added({name: lists.from_input_order(values) for name, values in added.items()})
-    if query is None:
-        return lists
-    if query not in columns:
-        return replace(lists, prompts=lists.list_ids)
-    texts = columns[query] if lists.rows is None else columns[query].take(lists.rows)
-    prompts = texts.take(lists.offsets[:-1])
-    if texts != prompts.take(lists.list_index):
-        item = next(k for k, i in enumerate(lists.list_index.tolist()) if texts[k] != prompts[i])
-        found = f"{lists.place_of(item)} has another question than the items before"
-        raise DataError(f"{lists.source}: {found}, expected one of each list (column {query!r})")
-    return replace(lists, prompts=prompts)
 
 
 def _text(value: object) -> str:

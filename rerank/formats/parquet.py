@@ -16,13 +16,13 @@ from rerank.core.files.read import first_bytes, is_pipe, opened, read_bytes, sho
 from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats, Index
-from rerank.data.categories import with_text_columns
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.names import is_of_number, spells_number
+from rerank.data.text_reading import with_text_columns
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.builders import Grouper, StringBuilder

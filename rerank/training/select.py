@@ -29,7 +29,6 @@ from rerank.training.fit import final_scores, fit_one, note_choice_on_dev
 from rerank.training.options import refuse_with_classes
 from rerank.training.pipeline import Pipeline, align, for_dev, note_leaks, prepare
 from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
-from rerank.training.sums.fit import fit_shards
 
 _RUN_BYTES = 4096  # of a model beside its weights
 
@@ -69,6 +68,8 @@ def select(
     refuse_with_classes(learner, *["list_weights"] * (side.list_weights is not None))
     refuse_with_classes(learner, *["initial"] * (side.initial is not None))
     if pipeline.spread:
+        from rerank.training.sums.fit import fit_shards
+
         return Selected(fit_shards(pipeline, lists, dev, side))
     pipeline = (pipeline if dev is None else for_dev(pipeline, dev)).resolve(lists)
     if pipeline.metric is not None and learner.reads_classes:

@@ -41,7 +41,6 @@ from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import KEYWORDS, TrainOptions, check_data, options_of
 from rerank.training.pipeline import Pipeline, check_metric_used, pipeline_of
 from rerank.training.select import select
-from rerank.training.sums.fit import heading_of
 
 if TYPE_CHECKING:
     from rerank.models.weights import NamedWeights
@@ -117,7 +116,7 @@ def train(
     pipeline = pipeline_from(options, **given)
     section = pipeline.options.data
     owned = is_path(data) and (dev is None or is_path(dev))
-    given_lists = heading_of(pipeline, data) if pipeline.spread else _given(section, data, "train")
+    given_lists = _heading(pipeline, data) if pipeline.spread else _given(section, data, "train")
     weights = None if list_weights is None else vector(list_weights, "list_weights", given_lists.n_lists)
     side = SideInputs(_other(section, unlabelled, "unlabelled"), weights, initial=initial)
     dev = _other(section, dev, "dev")
@@ -146,6 +145,12 @@ def pipeline_from(options: TrainOptions | Learner | str | None = None, **given: 
     more = {name: value for name, value in given.items() if name not in KEYWORDS}
     learner = learner.copy_with(more, f"learner {learner.name}") if more else learner
     return pipeline_of(options_of(learner, {name: given[name] for name in given.keys() - more}), learner)
+
+
+def _heading(pipeline: Pipeline, data: Any) -> CandidateLists:
+    from rerank.training.sums.fit import heading_of  # most fits do not need it
+
+    return heading_of(pipeline, data)
 
 
 def _given(section: DataSection, data: Data, part: Part) -> CandidateLists:
@@ -193,7 +198,7 @@ def read_inputs(
     check_inputs(data.files())
     if learner.reads_classes:
         data = data.with_settings(classes=True)
-    given = heading_of(pipeline, data.train) if pipeline.spread else of_training(load_part(data, "train"))
+    given = _heading(pipeline, data.train) if pipeline.spread else of_training(load_part(data, "train"))
     lists, side = _changed(pipeline, given, NO_SIDE_INPUTS)
     dev = selected(load_part(data, "dev"), data.features, lenient=True) if data.dev else None
     if not _note_same_file(data) and dev is not None:
@@ -239,7 +244,7 @@ def train_files(
     pipeline = pipeline_of(options)
     _check_outputs(pipeline, out, curve, grid_out, checkpoint)
     if pipeline.spread:  # before a cluster is asked for anything
-        heading_of(pipeline, options.data.train)
+        _heading(pipeline, options.data.train)
     started = time.perf_counter()
     with using(options.jobs, options.cluster), _hinting(pipeline.learner, checkpoint):
         if checkpoint is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -145,3 +146,36 @@ def _slots(lists: Index) -> AnyArray:
     """Return room for a hash table of the strings of any of these lists."""
     longest = int(np.diff(lists).max(initial=0))
     return np.empty(1 << max(2, (2 * longest).bit_length()), dtype=np.uint64)
+
+
+# One for each place, other ones in every process: no ids can be made to collide.
+_factors: list[AnyArray] = [np.empty(0, dtype=np.uint64)]
+
+
+def hashes_of(ids: StringColumn) -> AnyArray:
+    """Return a hash of each id within this process, uint64 (n).
+
+    It is the sum, modulo 2^64, of (byte + 1) times a random odd number for each place (multilinear hashing):
+    two ids have the same one with a probability of about 2^-64.
+    """
+    lengths = ids.lengths()
+    longest = int(lengths.max(initial=0))
+    if longest > len(_factors[0]):
+        more = np.frombuffer(os.urandom(16 * longest), dtype=np.uint64) | np.uint64(1)
+        _factors[0] = np.concatenate([_factors[0], more])
+    starts = ids.offsets[:-1] - ids.offsets[0]
+    data = ids.data[ids.offsets[0] : ids.offsets[-1]]
+    places = np.arange(len(data), dtype=np.int64) - np.repeat(starts, lengths)
+    sums = np.zeros(len(data) + 1, dtype=np.uint64)
+    np.cumsum((data.astype(np.uint64) + np.uint64(1)) * _factors[0][places], out=sums[1:])
+    return sums[starts + lengths] - sums[starts]
+
+
+def first_again(hashes: AnyArray) -> tuple[int, int] | None:
+    """Return the place of a hash that occurs twice and where it was before, None if all differ."""
+    order = np.argsort(hashes, kind="stable")
+    same = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+    if not len(same):
+        return None
+    k = same[np.argmin(order[same + 1])]
+    return int(order[k + 1]), int(order[k])

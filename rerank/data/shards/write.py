@@ -26,11 +26,11 @@ from rerank.core.text import count
 from rerank.core.types import Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.schema import present
-from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.strings import StringColumn, first_again, hashes_of
 from rerank.data.joining import joined, joined_column
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Mixed, Sparse
-from rerank.data.shards.hashing import KnownIds, first_again, hashes_of
+from rerank.data.shards.hashing import KnownIds
 from rerank.data.shards.manifest import (
     FORMAT,
     ROWS,

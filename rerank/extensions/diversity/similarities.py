@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError
@@ -93,6 +92,8 @@ def _of_words(lists: CandidateLists) -> Iterator[Floats]:
         for start, stop in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True):
             numbers: dict[str, int] = {}
             rows = [Counter(_WORD.findall(texts[item].lower())) for item in range(start, stop)]
+            from scipy import sparse  # slow to load
+
             indices = [numbers.setdefault(word, len(numbers)) for row in rows for word in row]
             counts = np.array([n for row in rows for n in row.values()], dtype=np.float64)
             indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])

@@ -32,6 +32,10 @@ def text_lists(
     texts : the texts of each list.
     labels : their labels in the same form, larger is better, NaN = unjudged; None = nothing is judged.
 
+    Returns
+    -------
+    CandidateLists
+
     Raises
     ------
     DataError

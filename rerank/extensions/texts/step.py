@@ -35,10 +35,6 @@ class ComputeText(Step, frozen=True):
         data = options.data
         return cls(options.features_from, options.texts, data.query_column, data.text_column)
 
-    @property
-    def active(self) -> bool:
-        return "text" in self.features_from
-
     def check(self, learner: Learner, metric: Metric | None) -> None:
         given = [] if self.texts is None else sorted(self.texts.settings_given)
         if given and not self.active:

@@ -8,8 +8,9 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.types import Index
+from rerank.data.columns.strings import first_again, hashes_of
 from rerank.data.lists import CandidateLists
-from rerank.data.shards.hashing import KnownIds, first_again, hashes_of
+from rerank.data.shards.hashing import KnownIds
 from rerank.formats.common import quoted
 from rerank.formats.streaming.chunks import gaps_of
 

@@ -23,7 +23,7 @@ from rerank.core.files.read import Buffer
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index, NDArray
 from rerank.data.columns.offsets import grouped, offsets_of
-from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.strings import StringColumn, first_again, hashes_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.formats.base import ReadOptions
@@ -290,8 +290,6 @@ def _grouped(
     source: Source, starts: Index, places: Index, lengths: Index, n_items: int
 ) -> tuple[Index, Index | None, StringColumn]:
     """Offsets, rows and ids of the lists, from the items that start a run and where their qids are."""
-    from rerank.data.shards.hashing import first_again, hashes_of
-
     column = strings_at([(source.text, np.stack([places, lengths], axis=1), np.arange(len(places)))])
     if first_again(hashes_of(column)) is None:
         return np.append(starts, n_items), None, column

@@ -14,7 +14,7 @@ from rerank.core.files.read import plain_suffix, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index
-from rerank.data.categories import wanted, with_text_columns
+from rerank.data.categories import wanted
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -28,6 +28,7 @@ from rerank.data.names import (
     resembled,
     spells_number,
 )
+from rerank.data.text_reading import with_text_columns
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import Grouper, Rows, StringBuilder, whole_lines
 from rerank.formats.common import (

@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build index lint prose types unit fuzz sanitize kills bench numbers site man lock wheel clean
+.PHONY: help demo test build index lint types unit fuzz sanitize kills bench numbers site man lock wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,7 +51,7 @@ $(DEMO)/report.json: $(DEMO)/scores.txt
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \
 	    --metric RR --metric P@1 --metric nDCG@10 --as json > $@.part && mv $@.part $@
 
-test: build lint prose types unit ## Build, lint, check types and run the whole test suite
+test: build lint types unit ## Build, lint, check types and run the whole test suite
 
 build: $(VENV)/.dev ## Build the kernels in place
 	@$(BIN)/python -W ignore -c 'from setuptools import setup; setup()' --quiet build_ext --inplace
@@ -64,11 +64,8 @@ lint: build ## Run ruff, cython-lint and scripts/lint_kernels.py, lint_prose.py 
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/cython-lint rerank/native rerank/extensions
 	@$(BIN)/python scripts/lint_kernels.py
-	@$(BIN)/python scripts/lint_prose.py --pages
-	@$(BIN)/python scripts/figures.py
-
-prose: $(VENV)/.dev ## Lint the English of pages, docstrings and messages
 	@$(BIN)/python scripts/lint_prose.py
+	@$(BIN)/python scripts/figures.py
 
 types: $(VENV)/.dev ## Run mypy
 	@$(BIN)/mypy

@@ -1,4 +1,4 @@
-"""Lint the English: ``make lint`` looks at lengths of pages, ``make prose`` at phrases and docstrings too.
+"""Lint the English of pages, messages and docstrings, as ``make lint`` does.
 
 Pages are README, CHANGELOG, the manual and .github. A sentence has at most 30 words, a paragraph at most 120,
 and a cell of a table in the README at most 15. Pages and the package's sources have none of the phrases of

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TextReading(Settings):
-    """Where lists have their questions and texts, besides the column of texts."""
+    """Sources of the questions and texts of lists, besides the column of texts."""
 
     query_column: str | None = setting(
         None,

@@ -239,7 +239,7 @@ class LogLinear(ConvexLearner):
         return "dev" in (self.prior, self.batches)
 
     def survey(self, lists: CandidateLists) -> tuple[float, float] | None:
-        """Return the least and the largest label, if targets depend on them."""
+        """Return the smallest and the largest label, if targets depend on them."""
         if self.sharpness is not None or self.targets != "soft":
             return None
         assert lists.labels is not None  # needs_labels

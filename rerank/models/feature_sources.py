@@ -1,4 +1,4 @@
-"""What makes features from other columns of lists, such as texts: fitted in training, kept by the model."""
+"""Sources of features from other columns of lists, such as texts: fitted in training, kept by the model."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from rerank.training.pipeline import Pipeline
 def fit_one(data: TrainingData, pipeline: Pipeline, fit: Callable[..., Model] | None = None) -> Model:
     """Return the learner's model of training data, changed by the steps after it; its record is complete.
 
-    ``fit`` is called in place of the learner's own, None = that.
+    ``fit`` is called instead of the learner's own, None = that.
 
     Raises
     ------

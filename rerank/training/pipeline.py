@@ -73,7 +73,7 @@ class Pipeline(Struct, frozen=True, eq=False):
 
     @property
     def spread(self) -> bool:
-        """Whether one fit is spread over the shards of its training lists."""
+        """Return whether one fit is spread over the shards of its training lists."""
         return self.options.cluster is not None and not self.several
 
     @property

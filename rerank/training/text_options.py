@@ -6,17 +6,17 @@ from typing import ClassVar, Literal
 
 from rerank.core.settings import Settings, setting
 
-ENGLISH = "english"  # in place of a file of stop words
+ENGLISH = "english"  # instead of a file of stop words
 
 
 class TextSettings(Settings):
-    """How features of questions and texts are computed."""
+    """Settings of features of questions and texts."""
 
     help_group: ClassVar[str] = "Features from texts"
 
     stemmer: str | None = setting(
         None,
-        "stems in place of words: a language of snowballstemmer, such as english (extra rerank[qa])",
+        "stems instead of words: a language of snowballstemmer, such as english (extra rerank[qa])",
         metavar="LANGUAGE",
     )
     stop_words: str | None = setting(

@@ -78,7 +78,7 @@ def _of_features(text: str, lists: CandidateLists, divided: bool) -> Iterator[Fl
 
 
 def _wrong(value: float, divided: bool) -> str:
-    """What to report of a value out of range."""
+    """Return what to report of a value out of range."""
     if divided or not value > 1:
         return f"found the aspect value {value:g}, expected 0 or more"
     hint = f"{_MAX} at the end of --aspects divides by the largest of the list"

@@ -61,7 +61,7 @@ class SubtopicJudge(RankingJudge):
         super().__init__(metric, relevance, judging)
         pairs = relevance.pairs
         kept = np.flatnonzero(pairs.grades >= metric.rel)
-        # Subtopics with a relevant document, numbered anew: list after list.
+        # Subtopics with a relevant document, numbered again list after list.
         numbers, self._subtopic_of = np.unique(pairs.subtopics[kept], return_inverse=True)
         self._lists, self._documents = pairs.lists[kept], pairs.documents[kept]
         self._list_of = np.zeros(len(numbers), dtype=np.int64)
@@ -125,7 +125,7 @@ class SubtopicJudge(RankingJudge):
         return out
 
     def _matrix(self, i: int, known: Mask) -> tuple[Mask, Index, Index]:
-        """Which documents are relevant to which subtopic of list ``i``, and the numbers of both."""
+        """Return which documents are relevant to which subtopic of list ``i``, and the numbers of both."""
         first, last = np.searchsorted(self._lists, (i, i + 1)).tolist()
         own = first + np.flatnonzero(known[first:last])
         documents, rows = np.unique(self._documents[own], return_inverse=True)
@@ -162,12 +162,12 @@ class SubtopicMetric(RankingMetric):
     needs = ("subtopics",)
     judge = SubtopicJudge
     elsewhere = "ndeval and ir_measures (pyndeval): equal without ties"
-    rel: float = setting(1.0, "the least judgement that is relevant", gt=0)
+    rel: float = setting(1.0, "the smallest judgement that is relevant", gt=0)
     discount: ClassVar[str] = "log2(1+i)"
 
     @property
     def kept(self) -> float:
-        """What is left of the gain of a document for each relevant one above."""
+        """Return what is left of the gain of a document for each relevant one above."""
         alpha: float = getattr(self, "alpha", 0.0)
         return 1.0 - alpha
 

@@ -31,7 +31,7 @@ _SHARES = tuple(k / 10 for k in range(11))
 
 
 class ShareRecord(Record):
-    """How a share was chosen: on what, by which metric, and the metric's values."""
+    """The choice of a share: on what, by which metric, and the metric's values."""
 
     on: str = fact(max_length=100)
     metric: str = fact(max_length=200)
@@ -41,7 +41,7 @@ class ShareRecord(Record):
 
 
 class Diversification(Record):
-    """How lists are diversified; a share of None leaves the order of the scores as it is."""
+    """The way lists are diversified; a share of None leaves the order of the scores as it is."""
 
     method: Method
     share: float | None = fact(None, ge=0, le=1)

@@ -16,7 +16,7 @@ _SHARED = ("tune_on", "tune_metric")  # with --decide
 
 
 class Diversifying(Deciding):
-    """How lists are ranked so that their first items differ."""
+    """Settings of a ranking in which their first items differ."""
 
     diversify: str | None = setting(
         None,

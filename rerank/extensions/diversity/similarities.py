@@ -1,4 +1,4 @@
-"""How like two items of a list are, 0 to 1 (a kernel may have values down to -1); an item and itself are 1.
+"""Similarity of two items of a list, 0 to 1 (a kernel may have values down to -1); an item and itself are 1.
 
 A similarity is written as
 

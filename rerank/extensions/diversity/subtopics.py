@@ -2,7 +2,7 @@
 
 A line has four fields separated by blanks, as ``ndeval`` reads them: query, subtopic, document, judgement.
 ``CandidateLists.subtopics`` keeps the lines of each list, so that judged documents that are in no list count
-in ideal rankings. The same form with values of 0 or more in place of judgements holds aspects, see
+in ideal rankings. The same form with values of 0 or more instead of judgements holds aspects, see
 ``aspects``.
 """
 

@@ -32,7 +32,7 @@ _FORMS = {"terms": "|u1", "bounds": "<i8", "texts": "<i8", "tokens": "<i8"}
 
 
 class _Meta(Record):
-    """What meta.json has of an extraction."""
+    """The part of meta.json about an extraction."""
 
     kind: str
     n_features: int
@@ -52,7 +52,7 @@ class _Meta(Record):
 
 
 class Words(Struct, frozen=True):
-    """How questions and texts become words; hashable.
+    """The way questions and texts become words; hashable.
 
     stemmer : a language of snowballstemmer, None = no stems.
     unspaced : "bigrams" or "characters", see ``Tokeniser``.

@@ -40,7 +40,7 @@ NAMES = {
     "char5": "the same for 5-grams",
     "numbers": "share of the question's numbers in the text",
     "new_numbers": "log(1 + other numbers of the text)",
-    "names": "share of the question's capitalised words, but for its first, in the text",
+    "names": "share of the question's capitalised words in the text, its first word left out",
     "new_names": "log(1 + other capitalised words of the text)",
     "length": "log(1 + words of the text)",
     "question_length": "words of the question",
@@ -85,7 +85,7 @@ class Questions(Struct, frozen=True, eq=False):
 def read_questions(
     texts: StringColumn, tokeniser: Tokeniser, stop_words: Iterable[str], places: Sequence[str]
 ) -> Questions:
-    """Return the words of questions without stop words, but for a question that has no others.
+    """Return the words of questions without stop words, except for a question that has no others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is counted in a corpus: in how many texts a term occurs, how often, and how long texts are."""
+"""Counts of a corpus: in how many texts a term occurs, how often, and how long texts are."""
 
 from __future__ import annotations
 

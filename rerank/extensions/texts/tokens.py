@@ -96,7 +96,7 @@ class Tokeniser:
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are."""
+        """The number of terms."""
         return len(self._terms)
 
     def split(self, texts: StringColumn) -> Tokens:

@@ -48,7 +48,7 @@ class ClassItems:
         return self._known[1]
 
     def spread(self, weights: Floats) -> tuple[float, float, float]:
-        """Return the least score, the largest, and their sum; all NaN if one is not finite."""
+        """Return the smallest score, the largest, and their sum; all NaN if one is not finite."""
         scores = self._scores(weights)
         if not np.isfinite(scores).all():
             return np.nan, np.nan, np.nan

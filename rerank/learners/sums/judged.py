@@ -61,7 +61,7 @@ class JudgedItems:
 
 
 class ItemFacts(NamedTuple):
-    """What is known of judged items.
+    """Facts about judged items.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Parts:
-    """What a learner made of each part, in the order of the lists.
+    """The result of a learner for each part, in the order of the lists.
 
     Parameters
     ----------

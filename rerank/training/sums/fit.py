@@ -92,7 +92,7 @@ def heading_of(pipeline: Pipeline, data: Any) -> CandidateLists:
 
 
 class ShardParts(Parts):
-    """What a learner made of each shard that it can learn from; workers keep it.
+    """The result of a learner for each shard that it can learn from; workers keep it.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class ShardParts(Parts):
 
 
 class Places:
-    """Which worker has which shards: as many items each as possible, and a shard stays where it is.
+    """The shards of each worker: as many items each as possible, and a shard stays where it is.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Places:
 
 
 def read_stored_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Return the manifest of a sharded store; RerankError in place of OSError."""
+    """Return the manifest of a sharded store; RerankError instead of OSError."""
     try:
         return read_manifest(path)
     except OSError as error:
@@ -214,7 +214,7 @@ def fit_shards(
 
 
 def _surveyed(pipeline: Pipeline, raw: Work, heading: CandidateLists) -> tuple[list[Survey], Chain]:
-    """What is known of each shard, and the fitted steps."""
+    """Return what is known of each shard, and the fitted steps."""
     learner, manifest = pipeline.learner, raw.manifest
     filling, scaling = pipeline.get(FillMissing), pipeline.get(ScaleFeatures).scaling
     last = filling.place > pipeline.get(ScaleFeatures).place
@@ -255,7 +255,7 @@ def _why_nothing(part: Any) -> str | None:
 def _data(
     pipeline: Pipeline, heading: CandidateLists, chain: Chain, dev: CandidateLists | None, side: SideInputs
 ) -> TrainingData:
-    """What is known here of the training lists: their features, and whatever is not of the shards."""
+    """Return what is known here of the training lists: their features, and whatever is not of the shards."""
     learnt, watched, initial = chain.apply(heading), None, None
     if dev is not None:
         assert pipeline.metric is not None  # for_dev

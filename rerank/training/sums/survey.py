@@ -1,4 +1,4 @@
-"""What must be known of all shards before one is learnt from: labels, and statistics for the scaling."""
+"""Facts about all shards, needed before one is learnt from: labels, and statistics for the scaling."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def scaling_of(name: str, moments: Sequence[Moments], lists: CandidateLists) -> 
     if name == "minmax":
         return Scaling(name, len(low), True, {"divisor": width, "shift": shift})
     n = np.maximum(count, 1.0)
-    for one in moments:  # as a sum of what each adds to the least value, so that no large offset hurts
+    for one in moments:  # as a sum of what each adds to the smallest value, so that no large offset hurts
         share = np.where(one.count > 0, one.count / n, 0.0)
         shift = shift + share * np.where(one.count > 0, one.mean - np.where(count > 0, low, 0.0), 0.0)
     total = np.zeros(len(low))
@@ -95,7 +95,7 @@ def scaling_of(name: str, moments: Sequence[Moments], lists: CandidateLists) -> 
 
 
 class Survey(Struct, frozen=True, eq=False):
-    """What is known of one shard.
+    """Facts about one shard.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""What a worker does: it reads its shards once, keeps what the learner made of them, and answers questions.
+"""The work of a worker: it reads its shards once, keeps what the learner made of them, and answers questions.
 
-A shard is read again if its worker was lost, or was given others meanwhile. An answer depends on the shard
-and the question alone, so it is the same. Before every answer the files of the shard are looked at: one that
-changes while it is trained on is an error that names it.
+A shard is read again if its worker was lost, or was given others in the meantime. An answer depends on the
+shard and the question alone, so it is the same. Before every answer the files of the shard are looked at: one
+that changes while it is trained on is an error that names it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rerank.models.pipeline import Chain
 
 
 class Work(Struct, frozen=True, eq=False):
-    """Which shards are trained on, and how; workers get it with every question.
+    """The shards that are trained on, and the settings; workers get it with every question.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class _Shelf:
         self._key = ""
 
     def part(self, work: Work, k: int, own: frozenset[int]) -> Any:
-        """Return the part of a shard, made unless it is kept; give up those that are not ``own``."""
+        """Return the part of a shard, made unless it is kept; release those that are not ``own``."""
         stamp = _stamp(work, k)
         if work.learner is None:  # the lists themselves, which are asked for once
             return work.part(k)
@@ -108,7 +108,7 @@ class _Shelf:
         return found[0]
 
     def clear(self) -> None:
-        """Give up all parts."""
+        """Release all parts."""
         with self._lock:
             self._parts.clear()
 
@@ -143,7 +143,7 @@ def answers(
 
 
 def forget() -> None:
-    """Give up all parts of this process."""
+    """Release all parts of this process."""
     _shelf().clear()
 
 

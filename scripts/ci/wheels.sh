@@ -6,6 +6,12 @@ cd "$(dirname "$0")/../.."
 python=${PYTHON:-python}
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
+
+# Manual pages and completions, made by an installation whose kernels no wheel may have.
+"$python" -m pip install --quiet .
+rm -rf build
+"$python" scripts/packaging/man_pages.py build/share
+
 if [ "${1-}" = --sdist ]; then
     "$python" -m pip install --quiet 'build>=1.2'
     "$python" -m build --sdist --outdir dist .

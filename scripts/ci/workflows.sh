@@ -7,4 +7,4 @@ trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work"
 "$work/bin/python" -m pip install --quiet zizmor pyyaml
 "$work/bin/python" scripts/ci/check_workflows.py
-"$work/bin/zizmor" --offline --quiet .github/workflows
+"$work/bin/zizmor" --offline --quiet --min-severity medium .github/workflows

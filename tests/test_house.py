@@ -41,9 +41,9 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2158),
+    "training": (18, 2159),
 }
-LINES, CODE, FILES, SMALL = 76430, 49553, 346, 44
+LINES, CODE, FILES, SMALL = 76431, 49554, 346, 44
 PRIVATE_ONCE, NAMES_TWICE = 416, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

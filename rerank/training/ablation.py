@@ -73,7 +73,8 @@ def ablation(
     if test_refs and test is None:
         raise ConfigError("--test-refs: not used without test lists (--test)")
     check_inputs([*test_refs, *((test,) if isinstance(test, str) else ())])
-    pipeline, side = pipeline_of(options), NO_SIDE_INPUTS
+    side = NO_SIDE_INPUTS
+    pipeline = pipeline_of(options.with_settings(cluster=None))  # no fit is spread over the workers
     with parallel.using(options.jobs, options.cluster):
         if data is None:
             data, dev, side = read_inputs(pipeline)

@@ -12,7 +12,7 @@ ENGLISH = "english"  # instead of a file of stop words
 class TextSettings(Settings):
     """Settings of features of questions and texts."""
 
-    help_group: ClassVar[str] = "Features from texts"
+    help_group: ClassVar[str] = "Choice and tuning"
 
     stemmer: str | None = setting(
         None,

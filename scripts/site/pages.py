@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-import reference  # noqa: E402 - it is beside this file
+import registries  # noqa: E402 - it is beside this file
 
 KEPT = "models/exchange/schema.json"  # the only file that pages link to
 
@@ -30,7 +30,7 @@ def on_files(files: Files, config: Any) -> Files:
         "index.md": from_root("README.md"),
         "changelog.md": from_root("CHANGELOG.md"),
         "contributing.md": from_root(".github/CONTRIBUTING.md"),
-        **reference.pages(manual),
+        **registries.pages(manual),
     }
     for path in sorted((HERE / "notebooks").glob("*.ipynb")):
         # In a process of its own: what a notebook registers is no part of the reference.

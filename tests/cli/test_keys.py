@@ -46,7 +46,7 @@ def value_of(key):
     kind = str(field.kind)
     choices = re.findall(r"'([\w-]+)'", kind) if "Literal" in kind else []
     other = [choice for choice in choices if choice != field.default]
-    typed = "3" if re.search(r"\bint\b", kind) else "x"
+    typed = "0.5" if "float" in kind and "str" not in kind else "3" if re.search(r"\bint\b", kind) else "x"
     return "true" if field.kind is bool else other[-1] if other else typed
 
 

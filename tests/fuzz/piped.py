@@ -86,6 +86,8 @@ def outcome(target: str, seed: Seed, path: str, places: dict[str, str], by_conte
             text = str(error)
             for place in (path, *places.values()):
                 text = text.replace(place, "PATH")
+            if "unknown format" in text:  # the known ones fill the message, so that a long name is cut
+                return "unknown format"
             text = text.partition("...")[0][:60]  # where a line is cut depends on the length of its names
             return "refused" if name == "structures" else text  # lists are named by their files
     return hashlib.sha256(repr(found).encode()).hexdigest()

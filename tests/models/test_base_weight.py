@@ -84,7 +84,7 @@ def test_the_file_keeps_it_and_older_releases_refuse_it(tmp_path):
         ({"base_weight": None}, r"a damaged model \(format 2 without a base weight\)"),
         ({"base_weight": "much"}, "a damaged model"),
         ({"format": 3}, r"a damaged model \(format 3 without a policy for missing values\)"),
-        ({"format": 4}, "model format 4, expected format 1 to 3"),
+        ({"format": 5}, "model format 5, expected format 1 to 4"),
     ],
 )
 def test_a_file_whose_version_and_weight_disagree_is_refused(tmp_path, change, message):

@@ -64,6 +64,8 @@ def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
             [f"{int(one)}{draw.choice(['', 'x'])}" * bool(draw.random() < 0.9) for one in known]
         )
 
+    lengths = rng.integers(2, 7, len(sizes))
+    candidates, references = texts(n), (texts(len(sizes)), texts(len(sizes)))
     ids = [f"d{k}" for k in rng.permutation(n)]
     draw = np.random.default_rng(seed)
 
@@ -78,14 +80,13 @@ def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
             if i != 1 and draw.random() < 0.7
         )
 
-    lengths = rng.integers(2, 7, len(sizes))
     return replace(
         CandidateLists.from_arrays(
             np.zeros((n, 1)), np.asarray(labels, dtype=float), group=list(sizes), source="everything"
         ),
-        texts=texts(n),
+        texts=candidates,
         answers=answers(),
-        references=(texts(len(sizes)), texts(len(sizes))),
+        references=references,
         item_ids=StringColumn.from_strings(ids),
         subtopics=StringColumn.from_strings([subtopics(i) for i in range(len(sizes))]),
         first_best=rng.permutation(n).astype(float),

@@ -16,7 +16,7 @@ steps:
   version: {run: [rerank --version]}
   pairs: {run: [rerank list learners ridge], needs: ["${NO_SUCH_VARIABLE}"]}
 numbers:
-  - {text: version, printed: "0.1", step: version, find: 'rerank (\\d+\\.\\d+)'}
+  - {text: version, printed: "0.2", step: version, find: 'rerank (\\d+\\.\\d+)'}
   - {text: pairs, printed: 7 pairs, step: pairs, find: '(\\d+)'}
 """
 
@@ -24,7 +24,7 @@ numbers:
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.md").write_text("version 0.1, 7 pairs\n")
+    (tmp_path / "text.md").write_text("version 0.2, 7 pairs\n")
     (tmp_path / "numbers.yaml").write_text(CONFIG)
     return tmp_path
 
@@ -51,7 +51,7 @@ def test_numbers_are_regenerated(reproduce, place):
     assert "not run yet" in found.out
     code, found = reproduce("numbers.yaml", "--jobs", 2)
     assert code == 0
-    assert found.out.splitlines()[1].split() == ["version", "version", "0.1", "0.1", "same"]
+    assert found.out.splitlines()[1].split() == ["version", "version", "0.2", "0.2", "same"]
     assert "pairs: not run: NO_SUCH_VARIABLE is not set" in found.out
     assert (place / "runs" / "numbers" / "numbers.json").is_file()
     assert reproduce("numbers.yaml", "--status") == (0, found)
@@ -65,13 +65,13 @@ def test_cheap_steps_alone(reproduce, place):
     assert (code, "pairs" in found.out) == (0, False)
     assert reproduce("numbers.yaml", "--cheap", "--task", 1)[0] == 2
     (place / "text.md").write_text("version 0.3, 7 pairs\n")
-    (place / "numbers.yaml").write_text(text.replace('"0.1"', '"0.3"'))
+    (place / "numbers.yaml").write_text(text.replace('"0.2"', '"0.3"'))
     assert reproduce("numbers.yaml", "--cheap")[0] == 1
 
 
 def test_a_number_that_differs(reproduce, place):
     (place / "text.md").write_text("version 99.1, 7 pairs\n")
-    (place / "numbers.yaml").write_text(CONFIG.replace('"0.1"', '"99.1"'))
+    (place / "numbers.yaml").write_text(CONFIG.replace('"0.2"', '"99.1"'))
     code, found = reproduce("numbers.yaml", "--task", 1, "--out", "out")
     assert code == 1
     assert "differs" in found.out

@@ -27,7 +27,7 @@ PACKAGE = Path(rerank.__file__).parent
 def pages():
     sys.path.insert(0, str(SITE))
     try:
-        import reference
+        import registries
     finally:
         sys.path.remove(str(SITE))
     manual = {
@@ -35,7 +35,7 @@ def pages():
         for pattern in ("docs/**/*.md", "extensions/*/*.md")
         for path in PACKAGE.glob(pattern)
     }
-    return reference.pages(manual)
+    return registries.pages(manual)
 
 
 def test_every_learner_metric_format_and_name_has_a_page_with_its_settings(pages):

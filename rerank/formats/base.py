@@ -33,7 +33,7 @@ WORDS = {
     "structures": "further trees",
     "traces": "structures",
     "natives": "native structures",
-    "counts": "saved counts of metrics",
+    "counts": "saved counts",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming

@@ -570,7 +570,7 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
         rows=np.array([1, 0]),
         counts={"m": np.ones((2, 1))},
     )
-    with pytest.warns(DataNote, match="jsonl holds no first_best, rows, saved counts of metrics; left out"):
+    with pytest.warns(DataNote, match="jsonl holds no first_best, rows, saved counts; left out"):
         JSONLines().write(lists, path)
 
 

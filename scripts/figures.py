@@ -116,15 +116,20 @@ def faults(page: str, text: str, record: dict[str, Any]) -> Iterator[str]:
                 yield f"{page}: {section!r}: no {key} in scripts/figures.json"
 
 
-def recorded(page: str, text: str, record: dict[str, Any], section: str | None, command: str | None) -> None:
-    """Make the entries of a page, or of one section, of what it prints now."""
+def head() -> str:
+    """Return the commit that is checked out."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def recorded(
+    page: str, text: str, record: dict[str, Any], section: str | None, command: str | None, commit: str
+) -> None:
+    """Make the entries of a page, or of one section, of what it prints now at a commit."""
     found: dict[str, list[str]] = {}
     for figure in figures(text, tuple(record["constants"].get(page, ()))):
         found.setdefault(figure.section, []).append(figure.number)
     old = record["pages"].get(page, {})
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     entries = {}
     for name, numbers in found.items():
@@ -154,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.record:
         page, *more = asked.record
         section, command = (more[0] if more else None), "; ".join(more[1:]) or None
-        recorded(page, (ROOT / page).read_text(encoding="utf-8"), record, section, command)
+        recorded(page, (ROOT / page).read_text(encoding="utf-8"), record, section, command, head())
         FILE.write_text(as_text(record), encoding="utf-8")
     found: list[str] = []
     for path in pages():

@@ -66,9 +66,9 @@ def test_an_entry_needs_its_command(record: dict) -> None:
 
 def test_one_section_is_recorded(record: dict) -> None:
     page = PAGE.replace(".4494", ".5").replace("7.25", "8.25")
-    figures.recorded("page.md", page, record, "Results", "new command")
+    figures.recorded("page.md", page, record, "Results", "new command", "abc123")
     entry = record["pages"]["page.md"]["Results"]
-    assert (entry["command"], entry["figures"][0]) == ("new command", ".5")
+    assert (entry["command"], entry["commit"], entry["figures"][0]) == ("new command", "abc123", ".5")
     assert [line[:20] for line in figures.faults("page.md", page, record)] == [
         "page.md:10: 8.25: no",
         "page.md: 7.25: an en",

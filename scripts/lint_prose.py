@@ -84,7 +84,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a line of a file: a rule and the words."""
+    """A fault in a line of a file: the rule and the words."""
 
     path: Path
     line: int

@@ -50,7 +50,7 @@ def flags(*names: str) -> int:
 
 
 def opened_folder(path: str | os.PathLike[str]) -> tuple[int | None, os.stat_result]:
-    """Open a folder, to find its files through it, and return its status; raise OSError if it is none.
+    """Open a folder, to find its files through it, and return its status; raise OSError if it is no folder.
 
     Where files are found by their path alone (Windows), there is no descriptor: the folder can be replaced.
     """
@@ -159,7 +159,7 @@ def lock(path: str, *, wait: bool = False) -> int | None:
 
 
 def lockable(path: str) -> int:
-    """Return a descriptor to lock a file or folder; raise OSError if there is none.
+    """Return a descriptor to lock a file or folder; raise OSError if it cannot be opened.
 
     For a folder that cannot be opened (Windows) it is that of a file beside it, the same for STEM.part and
     STEM.old.
@@ -284,7 +284,7 @@ def free_memory() -> int | None:
 
 
 def memory_limit() -> int | None:
-    """Return the limit of the address space in bytes (``ulimit -v``), None if there is none."""
+    """Return the limit of the address space in bytes (``ulimit -v``), None without a limit."""
     try:
         import resource
 

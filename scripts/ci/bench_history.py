@@ -55,7 +55,7 @@ def unit() -> None:
 
 
 def operations(folder: Path) -> dict[str, Callable[[], Any]]:
-    """What is timed, by name; the inputs are made first."""
+    """Return what is timed, by name; the inputs are made first."""
     import rerank
 
     rng = np.random.default_rng(1)

@@ -72,7 +72,7 @@ class Trials:
 
     @cache  # noqa: B019  one object for the whole run
     def output(self, pinned: tuple[str, ...]) -> str:
-        """What the smoke test prints with these releases; "" if they do not install or it fails."""
+        """Return what the smoke test prints with these releases; "" if they do not install or it fails."""
         with tempfile.TemporaryDirectory() as folder:
             python = f"{folder}/venv/bin/python"
             wanted = [*pinned, *(name for name in self._names if f"{name}==" not in " ".join(pinned))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -62,8 +63,41 @@ class Decision(Record):
         return f"largest expected {self.utility}, probabilities: {how}"
 
 
+class DecidingModel(Model):
+    """Base of models that order each list by the scores of another model, as which they are shown.
+
+    Attributes
+    ----------
+    base : Model
+        Scores the lists.
+    """
+
+    listwise = True
+    base: Model
+
+    @property
+    def uses_test_labels(self) -> bool:
+        return self.base.uses_test_labels
+
+    @abstractmethod
+    def decision_lines(self) -> list[str]:
+        """Return how lists are ordered, and how a setting of it was found, as lines."""
+
+    def training_lines(self) -> list[str]:
+        return [*super().training_lines(), *self.decision_lines()]
+
+    def explain(self) -> list[tuple[str, float]]:
+        return self.base.explain()
+
+    def remarks(self) -> dict[str, str]:
+        return self.base.remarks()
+
+    def step_shares(self) -> list[tuple[str, float]]:
+        return self.base.step_shares()
+
+
 @MODELS.register("mbr")
-class MbrModel(Model):
+class MbrModel(DecidingModel):
     """The expected utility of each item under the posterior that another model gives its list.
 
     Parameters
@@ -74,7 +108,6 @@ class MbrModel(Model):
     """
 
     kind = "mbr"
-    listwise = True
 
     def __init__(self, base: Model, decision: Decision) -> None:
         super().__init__(base.feature_names)
@@ -88,10 +121,6 @@ class MbrModel(Model):
         self.references: tuple[CandidateLists, Floats] | None = None  # and the scores of their items
         self.pruned: Pruned | None = None  # what was left out when lists were scored last
         self.absent = base.absent
-
-    @property
-    def uses_test_labels(self) -> bool:
-        return self.base.uses_test_labels
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
         decision = self.decision
@@ -169,9 +198,6 @@ class MbrModel(Model):
             "weights of": "the scores",
         }
 
-    def training_lines(self) -> list[str]:
-        return [*super().training_lines(), *self.decision_lines()]
-
     def decision_lines(self) -> list[str]:
         """Return how items are chosen, and how a temperature was found, as lines."""
         utility = self.used or self.decision.utility
@@ -181,15 +207,6 @@ class MbrModel(Model):
             values = f"{tuned.metric} {tuned.without:.4f} by the scores, {tuned.value:.4f} decided so"
             lines.append(f"temperature chosen on {tuned.on}: {values}")
         return lines if self.pruned is None else [*lines, self.pruned.line()]
-
-    def explain(self) -> list[tuple[str, float]]:
-        return self.base.explain()
-
-    def remarks(self) -> dict[str, str]:
-        return self.base.remarks()
-
-    def step_shares(self) -> list[tuple[str, float]]:
-        return self.base.step_shares()
 
 
 def decision_of(utility: str, found: Tuned, on: str, metric: str) -> Decision:

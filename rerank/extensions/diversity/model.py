@@ -19,7 +19,7 @@ from rerank.data.npy import ArrayForm
 from rerank.data.overlap import note_trained_on
 from rerank.data.reading import Missing
 from rerank.extensions.decision.expressions import AUTO
-from rerank.extensions.decision.model import packed_record, unpacked_record
+from rerank.extensions.decision.model import DecidingModel, packed_record, unpacked_record
 from rerank.extensions.diversity import aspects, similarities
 from rerank.extensions.diversity.orders import NEUTRAL, OF_ITEMS, Method, diversified, parsed
 from rerank.metrics.base import parse
@@ -59,7 +59,7 @@ class Diversification(Record):
 
 
 @MODELS.register("diversified")
-class DiversifiedModel(Model):
+class DiversifiedModel(DecidingModel):
     """Another model's scores of each list, and an order in which the first items differ.
 
     Its scores are places, counted from the end of the list: the best item of n has n.
@@ -72,7 +72,6 @@ class DiversifiedModel(Model):
     """
 
     kind = "diversified"
-    listwise = True
 
     def __init__(self, base: Model, diversification: Diversification) -> None:
         super().__init__(base.input_names)
@@ -83,10 +82,6 @@ class DiversifiedModel(Model):
         self.base, self.diversification = base, diversification
         self.used = ""  # what the similarity auto stood for when lists were scored last
         self.absent = base.fill
-
-    @property
-    def uses_test_labels(self) -> bool:
-        return self.base.uses_test_labels
 
     @property
     def missing_policy(self) -> Missing | None:
@@ -150,9 +145,6 @@ class DiversifiedModel(Model):
             "weights of": "the scores",
         }
 
-    def training_lines(self) -> list[str]:
-        return [*super().training_lines(), *self.decision_lines()]
-
     def decision_lines(self) -> list[str]:
         """Return how lists are diversified, and how the share was found, as lines."""
         chosen = self.diversification
@@ -162,15 +154,6 @@ class DiversifiedModel(Model):
             values = f"{tuned.metric} {tuned.without:.4f} by the scores, {tuned.value:.4f} diversified so"
             lines.append(f"share chosen on {tuned.on}: {values}")
         return lines
-
-    def explain(self) -> list[tuple[str, float]]:
-        return self.base.explain()
-
-    def remarks(self) -> dict[str, str]:
-        return self.base.remarks()
-
-    def step_shares(self) -> list[tuple[str, float]]:
-        return self.base.step_shares()
 
 
 def diversify(

@@ -114,7 +114,7 @@ class Ranker:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the ranker of a model file; raises FormatError if it is none."""
+        """Return the ranker of a model file; raises FormatError if the file holds no model."""
         return cls(load_model(os.fspath(path)))
 
     def __repr__(self) -> str:

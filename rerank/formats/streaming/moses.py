@@ -47,7 +47,7 @@ class MosesBlocks(TextBlocks):
             if names is not None and self._all_columns:
                 refuse_late_columns(found, names, block.lines_before + 1)
             names = found.names()
-            # What is said of rows counts from the first row of the next block.
+            # A message about a row counts from the first row of the next block.
             known, n = reader.vocabulary, found.n_items
             known.stats[:, 2] -= n
             bare = None if reader.bare is None else reader.bare - n

@@ -422,8 +422,8 @@ def test_a_small_disk_is_no_error_if_memory_is_enough(monkeypatch: pytest.Monkey
 
 def test_hashes_of_ids() -> None:
     """Equal ids have equal hashes, wherever they are in a column; others differ, also by order and length."""
-    from rerank.data.columns.strings import StringColumn
-    from rerank.data.shards.hashing import KnownIds, first_again, hashes_of
+    from rerank.data.columns.strings import StringColumn, first_again, hashes_of
+    from rerank.data.shards.hashing import KnownIds
 
     ids = ["", "a", "b", "ab", "ba", "aa", "\0", "\0\0", "a" * 300, "é"]
     found = hashes_of(StringColumn.from_strings(ids))

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support import expected_conditions
@@ -27,7 +28,7 @@ FLAGS = (
     *("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-dev-shm-usage", "disable-sync"),
     *("disable-background-networking", "disable-component-update", "allow-file-access-from-files"),
 )
-WIDTHS = (390, 1280)
+WIDTHS, SCHEMES = (390, 1280), ("default", "slate")
 FETCHED = ("script", "link", "img", "iframe")  # tags whose addresses a browser opens by itself
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="ascii")
 FIRST = 3  # results of a search among which the page must be
@@ -44,12 +45,31 @@ SEARCHES = {
     "missing values": "docs/training.html",
     "word error rate kaldi": "reference/formats/kaldi.html",
     "own metric": "notebooks/your-own-metric.html",
+    "p-value holm": "docs/metrics.html",
+    "confidence interval": "docs/metrics.html",
+    "lightgbm": "docs/exchange.html",
+    "cross-validation": "docs/training.html",
+    "csv file": "docs/formats.html",
+    "install": "index.html",
+    "pandas dataframe": "docs/python.html",
+    "ndcg": "reference/metrics/nDCG.html",
+    "trec run": "docs/retrieval.html",
+    "scikit-learn": "docs/python.html",
+    "feature importance": "docs/importance.html",
+    "tree kernel": "extensions/parsing/trees.html",
+    "glossary": "docs/glossary.html",
 }
 SCHEME = """
 document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important }</style>")
 document.body.setAttribute("data-md-color-scheme", arguments[0])
 """
-RESULTS = ".md-search-result__item > .md-search-result__link"
+# Results that an earlier search has left are marked, so that they are not taken for the next one's.
+SEARCH = """
+document.querySelectorAll(".md-search-result__item").forEach(item => item.setAttribute("data-old", ""))
+arguments[0].value = arguments[1]
+arguments[0].dispatchEvent(new Event("keyup"))
+"""
+RESULTS = ".md-search-result__item:not([data-old]) > .md-search-result__link"
 WIDE = """
 const width = document.documentElement.clientWidth
 return document.documentElement.scrollWidth > width ? document.documentElement.scrollWidth : 0
@@ -108,47 +128,52 @@ def browser(profile: str) -> webdriver.Chrome:
 
 
 def looks(driver: Any, site: Path) -> Iterator[str]:
-    """Yield errors of the console, pages wider than the window, and texts that are hard to see."""
-    for path in shown_pages(site):
-        name = path.relative_to(site)
-        for scheme, width in zip(("default", "slate"), WIDTHS, strict=True):
-            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            driver.get(path.as_uri())
-            driver.execute_script(SCHEME, scheme)
-            if wide := driver.execute_script(WIDE):
-                yield f"{name}: {wide} pixels wide in a window of {width}"
-            yield from (f"{name}, {scheme}: contrast {found}" for found in driver.execute_script(CONTRAST))
-            for entry in driver.get_log("browser"):
-                if entry["level"] in ("SEVERE", "WARNING"):
-                    yield f"{name}: {entry['message']}"
+    """Yield errors of the console, pages wider than the window, and texts that are hard to see.
 
-
-def shown_pages(site: Path) -> list[Path]:
-    """Return all pages but those of the reference, of which one of a kind stands for all."""
-    chosen = []
+    Every page is opened once. Pages of the reference share one template: the contrast of one of each kind
+    stands for the others.
+    """
     kinds = set()
     for path in sorted(site.rglob("*.html")):
-        if "reference" in path.parts and path.name != "index.html":
-            if path.parent in kinds:
-                continue
-            kinds.add(path.parent)
-        chosen.append(path)
-    return [path for path in chosen if path.name != "404.html"]
+        if path.name == "404.html":  # its links are those of the site's address
+            continue
+        name = path.relative_to(site)
+        is_alike = name.parts[0] == "reference" and path.parent in kinds
+        kinds.add(path.parent)
+        driver.get(path.as_uri())
+        for width in WIDTHS:
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            if wide := driver.execute_script(WIDE):
+                yield f"{name}: {wide} pixels wide in a window of {width}"
+            for scheme in () if is_alike else SCHEMES:
+                driver.execute_script(SCHEME, scheme)
+                for found in driver.execute_script(CONTRAST):
+                    yield f"{name}, {scheme}, {width} pixels: contrast {found}"
+        for entry in driver.get_log("browser"):
+            if entry["level"] in ("SEVERE", "WARNING"):
+                yield f"{name}: {entry['message']}"
 
 
 def searches(driver: Any, site: Path) -> Iterator[str]:
     """Yield searches whose first results lack the page that answers."""
+    driver.get((site / "index.html").as_uri())
+    driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+    field = driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
+    WebDriverWait(driver, 60).until(expected_conditions.visibility_of(field))
     for text, page in SEARCHES.items():
-        driver.get((site / "index.html").as_uri())
-        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
-        field = driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
-        WebDriverWait(driver, 60).until(expected_conditions.visibility_of(field))
-        field.send_keys(text)
-        results = WebDriverWait(driver, 60).until(lambda found: found.find_elements(By.CSS_SELECTOR, RESULTS))
+        driver.execute_script(SEARCH, field, text)
+        try:
+            results = WebDriverWait(driver, 60).until(
+                lambda found: found.find_elements(By.CSS_SELECTOR, RESULTS)
+            )
+        except TimeoutException:
+            yield f"search {text!r}: no results"
+            continue
         first = [one.get_attribute("href") for one in results[:FIRST]]
-        if not any(urlsplit(link).path.endswith(page) for link in first):
-            yield f"search {text!r}: {page} is not among {[link.rpartition('site/')[2] for link in first]}"
+        if not any(urlsplit(link).path.endswith(f"/{page}") for link in first):
+            found = [link.partition(f"{site.as_posix()}/")[2] for link in first]
+            yield f"search {text!r}: {page} is not among {found}"
 
 
 def main() -> int:

@@ -17,6 +17,14 @@ sys.path.insert(0, str(HERE))
 
 import registries  # noqa: E402 - it is beside this file
 
+LESS_SOUGHT = (
+    "reference/",
+    "docs/results/",
+    "docs/reproducing",
+    "docs/architecture",
+    "changelog",
+    "contributing",
+)
 KEPT = "models/exchange/schema.json"  # the only file that pages link to
 
 
@@ -27,7 +35,7 @@ def on_files(files: Files, config: Any) -> Files:
             files.remove(file)
     manual = {file.src_uri: file.content_string for file in files if file.src_uri.endswith(".md")}
     made = {
-        "index.md": from_root("README.md"),
+        "index.md": f"---\nhide: [navigation]\n---\n\n{from_root('README.md')}",
         "changelog.md": from_root("CHANGELOG.md"),
         "contributing.md": from_root(".github/CONTRIBUTING.md"),
         **registries.pages(manual),
@@ -38,14 +46,24 @@ def on_files(files: Files, config: Any) -> Files:
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         made[f"notebooks/{path.stem}.md"] = run.stdout
     for uri, text in made.items():
-        if uri.startswith("reference/"):  # a search finds the manual first
-            text = f"---\nsearch:\n  boost: 0.3\n---\n\n{text}"
         files.append(File.generated(config, uri, content=text))
     for name in ("iframe-worker.js", "site.css"):
         files.append(File.generated(config, f"assets/{name}", abs_src_path=str(HERE / name)))
     files.append(File.generated(config, "spelling.svg", abs_src_path=str(ROOT / ".github" / "spelling.svg")))
     config.nav = expanded(config.nav, [file.src_uri for file in files if file.src_uri.endswith(".md")])
     return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Let searches find the manual before tables of results."""
+    if page.file.src_uri.startswith(LESS_SOUGHT):
+        page.meta["search"] = {"boost": 0.3}
+    return markdown
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Mark the cells of tables that hold numbers, which are not wrapped."""
+    return re.sub(r"<td>(?=[^<]*\d)([^<A-Za-z]{1,40})</td>", r'<td class="number">\1</td>', html)
 
 
 def from_root(name: str) -> str:

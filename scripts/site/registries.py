@@ -138,8 +138,11 @@ def _settings(kind: type[Settings]) -> str:
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    first, *others = [row for row in rows if row[1]]
-    return _table(first, others)
+    """Return the first fact as a sentence, the others as a list."""
+    (_, what), *others = [(name, " ".join(fact.split())) for name, fact in rows if fact]
+    return f"{_text(what[:1].upper() + what[1:])}.\n\n" + "".join(
+        f"- {name}: {_text(fact)}\n" for name, fact in others
+    )
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -149,14 +152,13 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape what would end a cell or begin a tag; of code and links, only bars."""
+    """Escape what would end a cell or begin a tag; code and links stay as they are."""
     pieces = re.split(r"(`[^`]*`|\[\w[^]]*\]\([^)]*\.md\))", " ".join(text.split()))
-    shown = [piece if i % 2 else _escaped(piece) for i, piece in enumerate(pieces)]
-    return "".join(shown).replace("|", "\\|")
+    return "".join(piece if i % 2 else _escaped(piece) for i, piece in enumerate(pieces))
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([<*_\[\]])", r"\\\1", text)
+    return re.sub(r"([<*_\[\]|])", r"\\\1", text)
 
 
 def _docstring(kind: type) -> str:

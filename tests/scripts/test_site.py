@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,30 @@ def test_the_navigation_names_pages_that_exist():
     text = (SITE / "mkdocs.yml").read_text(encoding="utf-8")
     for name in re.findall(r"\b(?:docs|extensions)/[\w/]+\.md", text):
         assert (PACKAGE / name).exists(), name
+
+
+def test_descriptions_of_parameters_are_not_taken_for_types():
+    pytest.importorskip("griffe")
+    found = runpy.run_path(str(SITE / "docstrings.py"))["below"](
+        "Score.\n\nParameters\n----------\na, b : sizes : at least\n    1\nc\n    x : y\n\n"
+        "Returns\n-------\na : b\n"
+    )
+    assert found.split("\n")[4:] == [
+        *(
+            "a",
+            "    sizes : at least",
+            "    1",
+            "b",
+            "    see a",
+            "c",
+            "    x : y",
+            "",
+            "Returns",
+            "-------",
+            "a : b",
+            "",
+        )
+    ]
 
 
 def test_the_notebooks_run_and_have_no_outputs():

@@ -1,10 +1,12 @@
 """Check that every figure of the pages has an entry in scripts/figures.json; ``make lint`` runs it.
 
-A figure is a measured number: one with decimals, or one before ×, %, or a unit of time or memory. No figures
-are code, links, versions, numbers of sections and equations, and the constants that the file lists.
+A figure is a measured number: one with decimals; one before ×, %, or a unit of time or memory; one before
+"to" or "/" and a figure, as in "2 to 3 s"; and any number after the first cell in a row of a table that has
+a figure. No figures are code, links, versions, years, numbers of sections and equations, and the constants
+that the file lists.
 
-An entry has the figures of a section, or of a row of a table that has a column of commands. It has the
-command that gives them, the commit and the date at which they were written into the page, and the class of
+An entry has the figures of a section, or of a row of a table that has a column of commands, in the order in
+which they are printed. It has the command that gives them, the commit and the date at which they were written into the page, and the class of
 the machine. A page that prints another figure than its entry fails.
 
     python scripts/figures.py                                        check all pages
@@ -21,9 +23,9 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from lint_prose import ROOT, pages
@@ -35,7 +37,7 @@ MACHINE = "2 shared cores, x86-64, 24 GiB"
 _CODE = re.compile(r"^(```|~~~).*?^\1 *$|^    [^\n]*$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 # No part of a name (P@1), a version (3.11.2), a compound (50-best), a power or a path.
 _NUMBER = re.compile(
-    r"(?<![\w@./^*-])(?<![0-9],)[+-]?(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]*\.[0-9]+|[0-9]+)"
+    r"(?<![\w@.^*-])(?<![^0-9]/)(?<![0-9],)[+-]?(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]*\.[0-9]+|[0-9]+)"
     r"(?![\w^]|[.,]?[0-9]|-[A-Za-z])"
 )
 _UNIT = re.compile(r"\s*(?:×(?!\s*[0-9])|%|µs|ms|CPU|s\b|seconds|minutes|[KMG]B\b)")
@@ -47,6 +49,9 @@ _CITED = re.compile(
     r"(?:[Ss]ections?|[Cc]hapters?|[Ee]quations?|Tables?|Figures?|[Tt]hesis,?|[Vv]ersion|Python|LETOR|YAML|Proposition"
     r"|Theorem|[\w-]+-TK|LightGBM|onnxruntime)\s$"
 )
+# What stands between the numbers of a range, or of several values of one kind.
+_JOINED = re.compile(r"\s*(?:to|/)\s+")
+_YEAR = re.compile(r"(?:19[5-9]|20[0-4])\d$")
 _HEADING = re.compile(r"^#+ +(.*)$")
 
 
@@ -65,14 +70,30 @@ def figures(text: str, constants: tuple[str, ...] = ()) -> Iterator[Figure]:
     phrases = [r"\s+".join(map(re.escape, phrase.split())) for phrase in constants]
     spans = [found.span() for phrase in (*phrases, _CONVENTION) for found in re.finditer(phrase, text)]
     rows = list(_rows(text, shown))
+    numbers = []
     for found in _NUMBER.finditer(shown):
         line = shown.count("\n", 0, found.start())
-        section, begin = rows[line]
-        is_measured = "." in found["digits"] or _UNIT.match(shown, found.end())
         is_given = any(first <= found.start() and found.end() <= last for first, last in spans)
         is_cited = _CITED.search(shown, max(0, found.start() - 20), found.start())
-        if is_measured and not is_given and not is_cited and found.start() >= begin:
-            yield Figure(line + 1, section, found[0])
+        if not is_given and not is_cited and found.start() >= rows[line][1]:
+            numbers.append((line, found))
+    measured: set[int] = set()  # where measured numbers begin
+    for _, found in reversed(numbers):
+        joined = _JOINED.match(shown, found.end())
+        if (
+            "." in found["digits"]
+            or _UNIT.match(shown, found.end())
+            or (joined is not None and joined.end() in measured)
+        ):
+            measured.add(found.start())
+    shown_lines = shown.split("\n")
+    has_figure = {line for line, found in numbers if found.start() in measured}
+    for line, found in numbers:
+        row = shown_lines[line] if line in has_figure and shown_lines[line][:1] == "|" else ""
+        at = found.start() - shown.rfind("\n", 0, found.start()) - 1
+        is_value = row and at > row.find("|", 1) and not _YEAR.match(found["digits"])
+        if found.start() in measured or is_value:
+            yield Figure(line + 1, rows[line][0], found[0])
 
 
 def _rows(text: str, shown: str) -> Iterator[tuple[str, int]]:
@@ -99,17 +120,19 @@ def _rows(text: str, shown: str) -> Iterator[tuple[str, int]]:
 def faults(page: str, text: str, record: dict[str, Any]) -> Iterator[str]:
     """Yield a line for each figure of a page without an entry, and for each entry that the page lacks."""
     entries = record["pages"].get(page, {})
-    wanted = {section: Counter(entry["figures"]) for section, entry in entries.items()}
+    found: dict[str, list[Figure]] = {section: [] for section in entries}
     for figure in figures(text, tuple(record["constants"].get(page, ()))):
-        left = wanted.get(figure.section, Counter())
-        if left[figure.number]:
-            left[figure.number] -= 1
-        else:
-            again = f"measure it, then python scripts/figures.py --record {page} {figure.section!r}"
-            yield f"{page}:{figure.line}: {figure.number}: no entry in scripts/figures.json; {again}"
-    for section, left in wanted.items():
-        for number in left.elements():
-            yield f"{page}: {number}: an entry of {section!r}, which the page does not print"
+        found.setdefault(figure.section, []).append(figure)
+    for section, printed in found.items():
+        wanted = entries[section]["figures"] if section in entries else []
+        changes = SequenceMatcher(None, wanted, [figure.number for figure in printed], autojunk=False).get_opcodes()
+        again = f"measure it, then python scripts/figures.py --record {page} {section!r}"
+        for kind, begin, end, first, last in changes:
+            if kind != "equal":
+                for figure in printed[first:last]:
+                    yield f"{page}:{figure.line}: {figure.number}: no entry in scripts/figures.json; {again}"
+                for number in wanted[begin:end]:
+                    yield f"{page}: {number}: an entry of {section!r}, which the page does not print there"
     for section, entry in entries.items():
         for key in ("command", "commit", "date", "machine"):
             if not entry.get(key):

@@ -11,6 +11,7 @@ PAGE = """\
 # Results
 
 AP is .4494 [.449, .454], +1.76 in 2.5 CPU seconds, 24 × as fast, with 50 queries (section 6.3).
+Reading takes 20 / 40 / 90 ms, 3 to 4 s in all; 5 to 8 items. (Cao 2007)
 Try `eta=0.1` or 0.5 with [LETOR 4.0](a-0.1.md); a 95 % interval is below 2.7 Å.
 
 ## Speed
@@ -18,12 +19,12 @@ Try `eta=0.1` or 0.5 with [LETOR 4.0](a-0.1.md); a 95 % interval is below 2.7 Å
 | what | figure | command |
 | --- | --- | --- |
 | one 3.5 | 7.25 s | `a.py` |
-| two | 80 × 40 and 3 ms | `b.py` |
+| two | 80 of 40 (Li 2009), 7/1/3 and 3 ms | `b.py` |
 """
 EXPECTED = {
-    "Results": [".4494", ".449", ".454", "+1.76", "2.5", "24"],
+    "Results": [".4494", ".449", ".454", "+1.76", "2.5", "24", "20", "40", "90", "3", "4"],
     "Speed: one 3.5": ["7.25"],
-    "Speed: two": ["3"],
+    "Speed: two": ["80", "40", "7", "1", "3", "3"],
 }
 
 
@@ -46,9 +47,12 @@ def test_figures_are_found(record: dict) -> None:
     ("old", "new", "expected"),
     [
         (".4494", ".4495", ["page.md:3: .4495: no entry", "page.md: .4494: an entry of 'Results'"]),
-        ("7.25 s", "7.5 s", ["page.md:10: 7.5: no entry", "page.md: 7.25: an entry of 'Speed: one 3.5'"]),
+        ("7.25 s", "7.5 s", ["page.md:11: 7.5: no entry", "page.md: 7.25: an entry of 'Speed: one 3.5'"]),
         ("with 50 queries", "and .454 again", ["page.md:3: .454: no entry"]),
-        ("or 0.5 with", "or 0.7 with", ["page.md:4: 0.7: no entry"]),
+        ("20 / 40", "30 / 40", ["page.md:4: 30: no entry", "page.md: 20: an entry of 'Results'"]),
+        ("7/1/3", "7/2/3", ["page.md:12: 2: no entry", "page.md: 1: an entry of 'Speed: two'"]),
+        ("[.449, .454]", "[.454, .449]", ["page.md:3: .454: no entry", "page.md: .454: an entry of 'Results'"]),
+        ("or 0.5 with", "or 0.7 with", ["page.md:5: 0.7: no entry"]),
     ],
 )
 def test_a_figure_that_changed_is_found(record: dict, old: str, new: str, expected: list[str]) -> None:
@@ -70,7 +74,7 @@ def test_one_section_is_recorded(record: dict) -> None:
     entry = record["pages"]["page.md"]["Results"]
     assert (entry["command"], entry["commit"], entry["figures"][0]) == ("new command", "abc123", ".5")
     assert [line[:20] for line in figures.faults("page.md", page, record)] == [
-        "page.md:10: 8.25: no",
+        "page.md:11: 8.25: no",
         "page.md: 7.25: an en",
     ]
 

@@ -6,8 +6,8 @@ a figure. No figures are code, links, versions, years, numbers of sections and e
 that the file lists.
 
 An entry has the figures of a section, or of a row of a table that has a column of commands, in the order in
-which they are printed. It has the command that gives them, the commit and the date at which they were written into the page, and the class of
-the machine. A page that prints another figure than its entry fails.
+which they are printed. It has the command that gives them, the commit and the date at which they were written
+into the page, and the class of the machine. A page that prints another figure than its entry fails.
 
     python scripts/figures.py                                        check all pages
     python scripts/figures.py --record PAGE [SECTION [COMMAND...]]   make entries of what the page prints now
@@ -125,7 +125,8 @@ def faults(page: str, text: str, record: dict[str, Any]) -> Iterator[str]:
         found.setdefault(figure.section, []).append(figure)
     for section, printed in found.items():
         wanted = entries[section]["figures"] if section in entries else []
-        changes = SequenceMatcher(None, wanted, [figure.number for figure in printed], autojunk=False).get_opcodes()
+        numbers = [figure.number for figure in printed]
+        changes = SequenceMatcher(None, wanted, numbers, autojunk=False).get_opcodes()
         again = f"measure it, then python scripts/figures.py --record {page} {section!r}"
         for kind, begin, end, first, last in changes:
             if kind != "equal":

@@ -2,12 +2,14 @@
 
 A block fenced as ```console is run line by line: "$ rerank ..." or "$ echo ...", with "> FILE". What is
 shown must be what the commands print; "..." matches any lines. ``--regold`` writes outputs anew, except for
-commands whose output is shortened by "...". A block fenced as ```python is executed. The blocks of one page
-share a folder that contains data/ and configs/.
+commands whose output is shortened by "...". A block fenced as ```python is executed; a block ```text below it
+is what it prints. The blocks of one page share a folder that contains data/ and configs/.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 import shutil
@@ -23,7 +25,7 @@ from rerank.cli.help import pages, paths
 
 DOCS = Path(package.__file__).parent / "docs"
 FILES = [path for path in [*paths().values(), ROOT / "README.md"] if path.exists()]
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -64,9 +66,12 @@ def matches(shown: str, found: str) -> bool:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_examples_of_the_manual_print_what_is_shown(path, folder, rerank, request):
     text = path.read_text(encoding="utf-8")
-    for kind, block in BLOCK.findall(text):
+    for kind, block, output in BLOCK.findall(text):
         if kind == "python":
-            exec(compile(block, str(path), "exec"), {})
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(block, str(path), "exec"), {})
+            assert not output or matches(output, printed.getvalue()), printed.getvalue()
             continue
         new = ""
         assert block.startswith("$ "), f"a console block begins with $: {block}"

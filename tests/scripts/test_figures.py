@@ -51,7 +51,7 @@ def test_figures_are_found(record: dict) -> None:
         ("with 50 queries", "and .454 again", ["page.md:3: .454: no entry"]),
         ("20 / 40", "30 / 40", ["page.md:4: 30: no entry", "page.md: 20: an entry of 'Results'"]),
         ("7/1/3", "7/2/3", ["page.md:12: 2: no entry", "page.md: 1: an entry of 'Speed: two'"]),
-        ("[.449, .454]", "[.454, .449]", ["page.md:3: .454: no entry", "page.md: .454: an entry of 'Results'"]),
+        (".449, .454", ".454, .449", ["page.md:3: .454: no entry", "page.md: .454: an entry of 'Results'"]),
         ("or 0.5 with", "or 0.7 with", ["page.md:5: 0.7: no entry"]),
     ],
 )

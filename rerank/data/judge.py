@@ -150,7 +150,7 @@ def label_judge(lists: CandidateLists) -> LabelJudge:
 def labels_of(lists: CandidateLists) -> Floats:
     """Return the labels, float64 (n_items); raises DataError if the lists have none."""
     if lists.labels is None:
-        named = " (of a table, --label-column names them)" if lists.feature_names is not None else ""
+        named = " (--label-column names their column in a table)" if lists.feature_names is not None else ""
         raise DataError(f"{lists.source}: no labels to measure against{named}")
     return lists.labels
 

@@ -174,7 +174,7 @@ class SystemPool(Struct, eq=False):
                 _check_overlap(name, one, base, pool, metrics)
             places[name] = pool.add(one.lists, new_lists=qrels is not None)
             if qrels is not None and not len(_known(qrels.places_of(_queries(one.lists)))):
-                raise DataError(f"{name}: returns no query that {qrels.source} judges")
+                raise DataError(f"{name}: has no query in common with {qrels.source}")
         if qrels is not None:
             if self.by_id:
                 _check_metrics(metrics, qrels)

@@ -327,7 +327,7 @@ class Learner(Settings):
         elif self.needs_labels and not lists.judged_lists().any():
             hint = " (--label sBLEU makes them from the references)" if lists.references else ""
             if not hint and lists.feature_names is not None:
-                hint = " (of a table, --label-column names them)"
+                hint = " (--label-column names their column in a table)"
             if lists.classes is not None:
                 hint = ", not from classes (--classes)"
             raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")

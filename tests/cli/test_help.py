@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import shutil
@@ -85,6 +86,54 @@ def test_the_examples_of_the_manual_print_what_is_shown(path, folder, rerank, re
         text = text.replace(f"```console\n{block}```", f"```console\n{new}```")
     if request.config.getoption("--regold"):
         path.write_text(text, encoding="utf-8")
+
+
+# What the README's table of commands needs, made of the repository's small data or written here.
+TYPED = {
+    "table.csv": "query,score_a,score_b,relevant\nq1,1,2,0\nq1,2,1,1\nq2,3,1,1\nq2,1,1,0\n",
+    "exp/decode_test/text": "u1-1 the cat\nu1-2 a cat\nu2-1 dog\n",
+    "exp/decode_test/lm_cost": "u1-1 3\nu1-2 2\nu2-1 1\n",
+    "data/test/text": "u1 a cat\nu2 a dog\n",
+    "annotations.json": json.dumps(
+        [
+            {"instruction": f"prompt {i}", "preference": 1 + (i % 3 > 0)}
+            | {"output_1": "x" * (i + 2), "generator_1": "gpt4"}
+            | {"output_2": "x" * (7 - i), "generator_2": f"m{i % 2}"}
+            for i in range(6)
+        ]
+    ),
+    "bm25.run": "runs-tiny/bm25.run",
+    "dense.run": "runs-tiny/dense.json",
+    "qrels.txt": "runs-tiny/qrels.tsv",
+    "train.txt": "spelling-tiny/train.letor",
+    "dev.txt": "spelling-tiny/dev.letor",
+    "dev.nbest": "translations-tiny/dev.nbest",
+    "dev.en": "translations-tiny/dev.ref",
+    "samples.jsonl": "best-of-n/test.jsonl",
+    "train.50best": "parses-tiny/train.nbest",
+    "test.50best": "parses-tiny/test.nbest",
+    "models/T1": "structures-tiny/models/domains",
+    "T1.pdb": "structures-tiny/natives/domains.pdb",
+}
+
+
+def test_each_command_of_the_table_in_the_readme_works(folder, rerank):
+    if not (ROOT / "README.md").exists():
+        pytest.skip("the suite of an installed package has no checkout")
+    for name, what in TYPED.items():
+        path, made = folder / name, folder / "data" / what if "\n" not in what and what[0] != "[" else None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if made is None:
+            path.write_text(what)
+        elif made.is_dir():
+            shutil.copytree(made, path)
+        else:
+            shutil.copy(made, path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\| .* \| `rerank (.*)` \|$", text, re.MULTILINE)
+    assert len(commands) == 9
+    for command in commands:
+        assert rerank(*shlex.split(command)).code == 0
 
 
 def test_pages_are_listed_with_a_line_each(rerank):

@@ -274,7 +274,7 @@ FAULTS = {
     "lists as a system": ("data.csv", ["data.csv"], {}, "holds no scores; expected a score file"),
     "nothing known": ("data.csv", ["odd"], {}, "odd:2: found 'what is this', expected a score file"),
     "a feature of judgements": ("qrels.txt", [":bm25"], {}, "have no feature 'bm25'"),
-    "unjudged queries": ("qrels.txt", ["q7.run"], {}, "returns no query that .*qrels.txt judges"),
+    "unjudged queries": ("qrels.txt", ["q7.run"], {}, "has no query in common with .*qrels.txt"),
     "ranks out of order": ("data.csv", ["bad.tsv"], {}, "bad.tsv:2: found rank '3', expected 2"),
     "a run without judgements": ("x.run", ["q7.run"], {}, "a run has no judgements; give them by --qrels"),
     "judgements that could be a run": ("q3.tsv", ["x.run"], {}, "--qrels FILE, also this file if it holds"),

@@ -12,7 +12,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.read import plain_suffix, shown
 from rerank.core.registry import did_you_mean
-from rerank.core.text import count
+from rerank.core.text import count, some
 from rerank.core.types import Bytes, Floats, Index
 from rerank.data.categories import wanted
 from rerank.data.columns.class_sets import EXPECTED, class_column
@@ -67,10 +67,10 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     """
     known = KNOWN_OF_CLASSES if options.classes else KNOWN
     place = {name: j for j, name in enumerate(header) if name}
-    nameless = sum(not name for name in header)
-    if (twice := first_repeated(filter(None, header))) is not None:
-        name = list(filter(None, header))[twice]
-        raise FormatError(source, 1, f"two columns {quoted(name)}", "each column once")
+    if len(header) == 1 and re.search(r"[;,|\t]", header[0]):
+        raise FormatError(source, 1, f"one column, {quoted(header[0])}", "commas between them, tabs in .tsv")
+    if (twice := first_repeated(named := [*filter(None, header)])) is not None:
+        raise FormatError(source, 1, f"two columns {quoted(named[twice])}", "each column once")
     given = {option: getattr(options, option) for option in KNOWN if getattr(options, option) is not None}
     for option, name in given.items():
         if name not in place:
@@ -88,13 +88,13 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     if "list_column" not in chosen and not options.classes:
         near = next((f" (is it {quoted(name)}?)" for name in free[:1000] if resembled(name, LISTS)), "")
         expected = f"the name of the list's column by --list-column{near}"
-        raise FormatError(source, 1, f"no column named {', '.join(LISTS)}", expected)
+        raise FormatError(source, 1, f"no column named {', '.join(LISTS)}, only {some(header)}", expected)
     if found:
         note(f"{source}: by the header, {', '.join(f'{option}={name}' for option, name in found.items())}")
     spare = {name for names in known.values() for name in names}
     rest = [name for name in free if name not in found.values()]
     note_resembling(source, (name for name in rest if name not in spare), known["list_column"])
-    left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
+    left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * list(header).count("")
     features = [place[name] for name in rest if name not in spare]
     own, label, item, text, answer = (place.get(chosen.get(option, "")) for option in KNOWN)
     categories = {name: place[name] for name in asked if place[name] != own}

@@ -17,8 +17,8 @@ class Watching(ListNet):
 
     act: Any = None
 
-    def part(self, lists, list_weights, surveys):
-        return WatchedLoss(super().part(lists, list_weights, surveys), type(self).act)
+    def part(self, lists, inputs, surveys):
+        return WatchedLoss(super().part(lists, inputs, surveys), type(self).act)
 
 
 class WatchedLoss:

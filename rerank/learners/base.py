@@ -300,11 +300,7 @@ class Learner(Settings):
             learns = "features or trees" if trees else "features"
             raise FitError(f"{lists.source}: no features; learner {self.name} learns from {learns}")
         self._check_judgements(lists)
-        kind = "a metric of single candidates (BLEU, WER, label@1)" if self.needs_selecting else "a metric"
-        if self.needs_judge and judge is None:
-            raise FitError(f"learner {self.name} needs {kind}; give one (--metric, metric=)")
-        if self.needs_selecting and judge is not None and not isinstance(judge, SelectingJudge):
-            raise FitError(f"learner {self.name} needs {kind}; {judge.name} judges rankings")
+        self.check_judge(judge)
         for some in (lists, inputs.unlabelled):
             if some is not None and some.has_missing and not self.accepts_nan:
                 found = f"{some.source}: {first_missing(some)}; learner {self.name} accepts none"
@@ -318,6 +314,14 @@ class Learner(Settings):
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
         if keep == "train" and judge is None:
             raise FitError(f"learner {self.name}: keep=train needs a metric; give one (--metric, metric=)")
+
+    def check_judge(self, judge: PreparedMetric | None) -> None:
+        """Raise FitError without a metric that these settings can optimise."""
+        kind = "a metric of single candidates (BLEU, WER, label@1)" if self.needs_selecting else "a metric"
+        if self.needs_judge and judge is None:
+            raise FitError(f"learner {self.name} needs {kind}; give one (--metric, metric=)")
+        if self.needs_selecting and judge is not None and not isinstance(judge, SelectingJudge):
+            raise FitError(f"learner {self.name} needs {kind}; {judge.name} judges rankings")
 
     def _check_judgements(self, lists: CandidateLists) -> None:
         """Raises FitError without the classes or labels that these settings learn from."""

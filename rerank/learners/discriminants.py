@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,9 +13,9 @@ from rerank.core.settings import setting
 from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import Concordance
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.scatter import Scatter
+from rerank.learners.base import LEARNERS, FitInputs
+from rerank.learners.scatter import Scatter, ScatterPart
+from rerank.learners.sums.parts import Parts, SummingLearner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import Fact, FitRecord
@@ -221,7 +222,7 @@ RIDGE = 1e-3
 Beta = float | Literal["train"]
 
 
-class Discriminant(Learner):
+class Discriminant(SummingLearner):
     """Base of linear discriminants: scatter within and between labels, summed over lists."""
 
     default_scaling = "list-minmax"
@@ -233,6 +234,9 @@ class Discriminant(Learner):
         gt=0,
         le=1e6,
     )
+
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> ScatterPart:
+        return ScatterPart(lists, inputs.list_weights, inputs.judge)
 
     def _model(self, lists: CandidateLists, inputs: FitInputs, weights: Floats) -> Model:
         """The model of weights, with the metric on the training lists."""
@@ -262,10 +266,10 @@ class LinearDiscriminant(Discriminant):
     summary = "Fisher's linear discriminant of the labels within lists"
     source = "Fisher 1936; Duh 2009, 5.2.1"
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        scatter = Scatter.of(lists, self.ridge, inputs.list_weights, self.name, pairs=False)
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
+        scatter = Scatter.summed(parts, lists, self.ridge, self.name, pairs=False)
         values, vectors = np.linalg.eigh(scatter.between)
-        weights = _turned_up(scatter.whitener @ vectors[:, -1], lists, inputs.list_weights)
+        weights = _turned_up(scatter.whitener @ vectors[:, -1], parts, lists.source)
         model = self._model(lists, inputs, weights)
         model.training.data = scatter.data
         model.training.notes = {"ratio": float(values[-1])}
@@ -290,15 +294,17 @@ class RankLinearDiscriminant(Discriminant):
     summary = "linear discriminant with larger scatter between labels that are further apart"
     source = "Duh 2009, Algorithm 5"
 
+    judges_parts = True
+
     beta: Beta = setting("train", "cost of a violation; train = the best of 0.1, 1, 10, 50, 100")
 
     def check_values(self) -> None:
         if self.beta != "train" and not self.beta >= 0:
             raise ConfigError(f"beta: found {self.beta:g}, expected 0 or more, or train")
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        scatter = Scatter.of(lists, self.ridge, inputs.list_weights, self.name, pairs=True)
-        beta, found, weights = _best(scatter, self.beta, lists, inputs)
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
+        scatter = Scatter.summed(parts, lists, self.ridge, self.name, pairs=True)
+        beta, found, weights = _best(scatter, self.beta, parts, lists.source)
         model = self._model(lists, inputs, weights)
         model.training.data = scatter.data
         facts: dict[str, Fact] = {"beta": beta, "criterion": found.value, "criterion_bound": found.bound}
@@ -334,9 +340,10 @@ def discriminant_vectors(
         If the lists do not have so many discriminants, or as for the learners.
     """
     name = "lda" if beta is None else "ranklda"
-    scatter = Scatter.of(lists, ridge, None, name, pairs=True)
+    parts = Parts([ScatterPart(lists, None)], lists.n_lists)
+    scatter = Scatter.summed(parts, lists, ridge, name, pairs=True)
     if beta == "train":
-        beta = _best(scatter, beta, lists, FitInputs())[0]
+        beta = _best(scatter, beta, parts, lists.source)[0]
     criterion = Criterion(scatter, 0.0 if beta is None else beta)
     if n > criterion.dimension:
         found = f"the label means span {criterion.dimension} dimensions"
@@ -348,46 +355,42 @@ def discriminant_vectors(
         for k in range(n):
             whitened[:, k] = criterion.maximum().vector
             criterion.leave(whitened[:, k])
-    columns = [_turned_up(scatter.whitener @ one, lists, None) for one in whitened.T]
+    columns = [_turned_up(scatter.whitener @ one, parts, lists.source) for one in whitened.T]
     return np.stack(columns, axis=1) if columns else np.empty((lists.n_features, 0))
 
 
-def _best(
-    scatter: Scatter, beta: Beta, lists: CandidateLists, inputs: FitInputs
-) -> tuple[float, Maximum, Floats]:
+def _best(scatter: Scatter, beta: Beta, parts: Parts, source: str) -> tuple[float, Maximum, Floats]:
     """The first vector for a beta, or for the best one on the training lists, the first on ties."""
-    judge = inputs.judge
     best: tuple[float, Maximum, Floats] | None = None
     best_value = -np.inf
     for one in BETAS if beta == "train" else (beta,):
         found = Criterion(scatter, one).maximum()
-        weights = _turned_up(scatter.whitener @ found.vector, lists, inputs.list_weights)
-        scores = lists.features.scores(weights)
-        if judge is None:
-            value = _accuracy(scores, lists, inputs.list_weights)
+        weights = _turned_up(scatter.whitener @ found.vector, parts, source)
+        if parts.judge is None:
+            value = _accuracy(weights, parts, source)
         else:
-            value = judge.better * value_of(judge, scores, inputs.list_weights)
+            sums = np.sum(parts.each(ScatterPart.statistics, weights), axis=0)
+            value = parts.judge.better * float(parts.judge.score_from_sums(sums))
         if best is None or value > best_value:
             best, best_value = (one, found, weights), value
     assert best is not None
     return best
 
 
-def _turned_up(weights: Floats, lists: CandidateLists, list_weights: Floats | None) -> Floats:
+def _turned_up(weights: Floats, parts: Parts, source: str) -> Floats:
     """The weights or their negatives: those that put more pairs of the lists in the right order.
 
     On ties the weight of the largest magnitude is positive, the first on ties.
     """
-    share = _accuracy(lists.features.scores(weights), lists, list_weights)
+    share = _accuracy(weights, parts, source)
     if share == 0.5 or np.isnan(share):
         return weights * np.sign(weights[int(np.argmax(np.abs(weights)))])
     return weights if share > 0.5 else -weights
 
 
-def _accuracy(scores: Floats, lists: CandidateLists, list_weights: Floats | None) -> float:
+def _accuracy(weights: Floats, parts: Parts, source: str) -> float:
     """The share of pairs of the lists in the right order; scores that overflow are a FitError."""
-    assert lists.labels is not None, "Scatter.of refuses lists without labels"
-    if not np.isfinite(scores).all():
-        raise FitError(f"{lists.source}: a score overflows; scale the features (--scaling)")
-    weights = checked_list_weights(list_weights, lists)
-    return Concordance(lists.labels, lists.offsets).accuracy(scores, weights)
+    right, total = np.sum(parts.each(ScatterPart.order, weights), axis=0)
+    if np.isnan(right):
+        raise FitError(f"{source}: a score overflows; scale the features (--scaling)")
+    return float(right / total) if total else float("nan")

@@ -71,7 +71,12 @@ def check_start(lists: CandidateLists, start: Floats) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         scores = lists.features.scores(start)
     if not np.isfinite(scores).all():
-        raise FitError(f"{lists.source}: scores under the initial weights overflow; are they too large?")
+        raise overflowing(lists.source)
+
+
+def overflowing(source: str) -> FitError:
+    """Return the error of initial weights under which a score is not finite."""
+    return FitError(f"{source}: scores under the initial weights overflow; are they too large?")
 
 
 def base_weights(lists: CandidateLists) -> Floats | str:

@@ -246,13 +246,13 @@ class LogLinear(ConvexLearner):
         least = np.fmin.reduce(lists.labels, initial=np.inf)
         return float(least), float(np.fmax.reduce(lists.labels, initial=-np.inf))
 
-    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> LogLoss:
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> LogLoss:
         sharpness = self.sharpness or 0.0
         if None not in surveys:
             least, largest = zip(*surveys, strict=True)
             width = max(largest) / 2.0 - min(least) / 2.0  # halves do not overflow
             sharpness = min(_SHARPNESS / 2.0 / width, _SHARPEST) if width > 0 else 0.0
-        chosen = target_lists(lists, self.targets, sharpness, list_weights)
+        chosen = target_lists(lists, self.targets, sharpness, inputs.list_weights)
         costs = top_costs(lists, Margin(self.margin, self.margin_power), self.tau, self.name)
         chosen = chosen if costs is None else replace(chosen, cost=costs[chosen.items])
         return LogLoss(lists.features, chosen)
@@ -324,8 +324,8 @@ class ListNet(Penalised):
 
     sharpness: float = setting(1.0, "the targets are proportional to exp(sharpness * label)", gt=0)
 
-    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> LogLoss:
-        return LogLoss(lists.features, target_lists(lists, "soft", self.sharpness, list_weights))
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> LogLoss:
+        return LogLoss(lists.features, target_lists(lists, "soft", self.sharpness, inputs.list_weights))
 
     def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:
         facts = LossFacts.summed(parts)

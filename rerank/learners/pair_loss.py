@@ -9,7 +9,7 @@ Lee, Lin: Large-scale linear RankSVM. Neural Computation 26, 2014.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from rerank.data.pairs import Pairs
 from rerank.learners.deterministic import deterministic_dot, list_blocks
 from rerank.learners.minimise import Minimum
 from rerank.native.learners import _ranksvm
+
+if TYPE_CHECKING:
+    from rerank.learners.sums.pairs import PairSums
 
 EXPLICIT = 512  # with at most so many features, the curvature is a matrix
 _ROOM = 1 << 23  # values of a list at most for that
@@ -40,6 +43,40 @@ class HingeSums(NamedTuple):
     squares: float
 
 
+class Place(NamedTuple):
+    """The weights w + length * step, each (n_features), and the lower margin of the smoothing.
+
+    A place says all that a loss there depends on, so that any process can be asked.
+    """
+
+    w: Floats
+    low: float
+    step: Floats | None = None
+    length: float = 0.0
+
+    def same(self, other: Place) -> bool:
+        """Return whether the other place is this one."""
+        if (self.low, self.length, self.step is None) != (other.low, other.length, other.step is None):
+            return False
+        pairs = ((self.w, other.w), (self.step, other.step))
+        return all(a is b or np.array_equal(a, b) for a, b in pairs if a is not None and b is not None)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights."""
+        return self.w if self.step is None else self.w + self.length * self.step
+
+
+def is_explicit(n_features: int, longest: int, values: float) -> bool:
+    """Return whether the curvature is made as a matrix.
+
+    - ``longest``: items of the longest list.
+    - ``values``: mean number of values of an item.
+    """
+    small = n_features <= EXPLICIT and n_features * longest <= _ROOM
+    return small and 0.5 * n_features * n_features <= _DEAR * (4.0 * values + 50.0)
+
+
 class PairLoss:
     """Pairs of items whose scores w·x should differ by their margin g at least, which is 1 if it is even.
 
@@ -56,16 +93,14 @@ class PairLoss:
     """
 
     def __init__(self, features: Features, pairs: Pairs, weight: Floats, *, neighbours: bool) -> None:
-        n, d, lengths = len(pairs.items), features.n_features, np.diff(pairs.offsets)
+        n, d = len(pairs.items), features.n_features
+        lengths = np.diff(pairs.offsets)
         matrix = features.matrix()
         starts = np.diff(pairs.rank, prepend=0) != 0
         starts[pairs.offsets[:-1]] = True
         groups = np.append(np.flatnonzero(starts), n)
         first_group = np.searchsorted(groups, pairs.offsets)
         self.n_features = d
-        product = 4.0 * features.n_values / features.n_items + 50.0  # operations of an item
-        small = d <= EXPLICIT and d * int(lengths.max()) <= _ROOM
-        self.explicit = small and 0.5 * d * d <= _DEAR * product
         self.slope = np.empty(n)
         self.h, self.c = pairs.h if pairs.h.any() else None, pairs.c
         self._blocks: list[_Block] = []
@@ -157,8 +192,8 @@ class Point:
 
     Attributes
     ----------
-    w, scores
-        float64 (n_features) and (n_items).
+    w
+        float64 (n_features).
     value, slope
         The smoothed objective and its gradient.
     primal, dual
@@ -168,7 +203,6 @@ class Point:
     """
 
     w: Floats
-    scores: Floats
     value: float
     slope: Floats
     primal: float
@@ -184,7 +218,7 @@ class Objective:
     - ``width``: of the smoothing; None for the squared hinge loss, which is smooth.
     """
 
-    def __init__(self, loss: PairLoss, strength: float, width: float | None) -> None:
+    def __init__(self, loss: PairSums, strength: float, width: float | None) -> None:
         self.loss = loss
         self.strength = strength
         self.squared = width is None
@@ -195,40 +229,44 @@ class Objective:
         """Strength times the factor of the two squared hinges."""
         return self.strength if self.squared else 0.5 * self.strength / self.width
 
-    def value(self, scores: Floats, norm: float) -> tuple[float, tuple[HingeSums, HingeSums]]:
-        """Go to ``scores`` of weights with the squared length ``norm``.
+    def place(self, w: Floats, step: Floats | None = None, length: float = 0.0) -> Place:
+        """Return the place at ``w`` + ``length`` * ``step``."""
+        return Place(w, 1.0 - self.width, step, length)
 
-        Returns the smoothed objective and the sums over pairs. Values that overflow are infinite or NaN.
+    def value(self, place: Place, norm: float) -> tuple[float, tuple[HingeSums, HingeSums]]:
+        """Return the smoothed objective at weights of the squared length ``norm``, and the sums over pairs.
+
+        Values that overflow are infinite or NaN.
         """
-        if not np.isfinite(scores).all():
-            return np.nan, (HingeSums(np.nan, np.nan), HingeSums(np.nan, np.nan))
-        high, low = self.loss.set_point(scores, 1.0 - self.width)
+        high, low = self.loss.sums(place)
         return 0.5 * norm + self.factor * (high.squares - low.squares), (high, low)
 
-    def slope_along(self, change: Floats) -> float:
-        """Return the slope of the smoothed losses where the loss is, if scores move by ``change``."""
-        return -2.0 * self.factor * deterministic_dot(self.loss.slope, change)
+    def slope_along(self, place: Place, step: Floats) -> float:
+        """Return the slope of the smoothed losses at a place along ``step``."""
+        return -2.0 * self.factor * self.loss.slope_along(place, step)
 
-    def curvature_along(self, change: Floats) -> float:
-        """Return the curvature of the smoothed losses where the loss is, along ``change``."""
-        return 2.0 * self.factor * deterministic_dot(change, self.loss.hessian_diagonal(change))
+    def curvature_along(self, place: Place, step: Floats) -> float:
+        """Return the curvature of the smoothed losses at a place along ``step``."""
+        return 2.0 * self.factor * self.loss.curvature_along(place, step)
 
-    def at(self, w: Floats, scores: Floats) -> Point:
+    def at(self, w: Floats) -> Point:
         """Return the objective at ``w``."""
         with np.errstate(over="ignore", invalid="ignore"):
-            value, lacks = self.value(scores, deterministic_dot(w, w))
-            return self.here(w, scores, value, lacks)
+            value, lacks = self.value(self.place(w), deterministic_dot(w, w))
+            return self.here(self.place(w), value, lacks)
 
-    def here(self, w: Floats, scores: Floats, value: float, lacks: tuple[HingeSums, HingeSums]) -> Point:
-        """Return the objective at ``w``, to which the loss has moved."""
-        high, low = lacks
-        pull = 2.0 * self.factor * self.loss.transposed_product(self.loss.slope)
+    def here(self, place: Place, value: float, lacks: tuple[HingeSums, HingeSums]) -> Point:
+        """Return the objective at a place with this value and these sums."""
+        w, (high, low) = place.weights, lacks
+        if not np.isfinite(value):
+            return Point(w, value, np.full(len(w), np.nan), value, 0.0, 0.0)
+        pull = 2.0 * self.factor * self.loss.pull(place)
         pulled, mass = deterministic_dot(pull, pull), self.strength * high.total
-        even, along = self.loss.h is None, deterministic_dot(w, pull)
+        even, along = self.loss.even, deterministic_dot(w, pull)
         if self.squared:  # the best multiple of the dual point
             mass = mass if even else self.strength * high.squares + 0.5 * along
             dual = mass * (mass / (self.strength * high.squares + 0.5 * pulled)) if mass > 0 else 0.0
-            return Point(w, scores, value, w - pull, value, dual, 0.0)
+            return Point(w, value, w - pull, value, dual, 0.0)
         primal = 0.5 * deterministic_dot(w, w) + mass
         mass = self.strength * ((high.total - low.total) / self.width)
         if not even:  # the sum over pairs of dual variable * g, where g is what a pair lacks + w·(x - x')
@@ -237,20 +275,20 @@ class Objective:
         share = min(1.0, mass / pulled) if pulled > 0 else 1.0
         dual = share * mass - 0.5 * share * share * pulled
         corner = self.strength * high.total - mass + along
-        return Point(w, scores, value, w - pull, primal, dual, corner)
+        return Point(w, value, w - pull, primal, dual, corner)
 
-    def newton_step(self, slope: Floats) -> Floats:
-        """Return the step to the minimum of the quadratic approximation where the loss is."""
-        scale = 2.0 * self.factor
+    def newton_step(self, here: Point) -> Floats:
+        """Return the step to the minimum of the quadratic approximation at a point."""
+        scale, place = 2.0 * self.factor, self.place(here.w)
         if not self.loss.explicit:
-            return self._conjugate_gradients(-slope, scale)
-        hessian = scale * self.loss.curvature()
-        hessian.reshape(-1)[:: len(slope) + 1] += 1.0
-        step = np.empty(len(slope))
-        _ranksvm.solve(hessian, -slope, step)
+            return self._conjugate_gradients(-here.slope, scale, place)
+        hessian = scale * self.loss.curvature(place)
+        hessian.reshape(-1)[:: len(here.slope) + 1] += 1.0
+        step = np.empty(len(here.slope))
+        _ranksvm.solve(hessian, -here.slope, step)
         return step
 
-    def _conjugate_gradients(self, b: Floats, scale: float) -> Floats:
+    def _conjugate_gradients(self, b: Floats, scale: float, place: Place) -> Floats:
         """An approximate solution of (1 + scale * curvature) x = b."""
         x, rest, p = np.zeros(len(b)), b, b
         square = deterministic_dot(b, b)
@@ -258,7 +296,7 @@ class Objective:
         for _ in range(_STEPS):
             if not square > enough:
                 break
-            product = p + scale * self.loss.hessian_vector(p)
+            product = p + scale * self.loss.hessian_vector(place, p)
             length = square / deterministic_dot(p, product)
             x = x + length * p
             rest = rest - length * product
@@ -280,7 +318,7 @@ _TRIALS = 100  # of a step's length
 
 
 def minimise(
-    loss: PairLoss, strength: float, start: Floats, *, squared: bool, tolerance: float, iterations: int
+    loss: PairSums, strength: float, start: Floats, *, squared: bool, tolerance: float, iterations: int
 ) -> Minimum:
     """Return the minimum of |w|² / 2 + strength * loss.
 
@@ -300,20 +338,19 @@ def minimise(
     objective = Objective(loss, strength, width)
     narrowing = _Narrowing(objective)
     dual, nothing = 0.0, strength  # the objective at weights of 0
-    if loss.h is not None:
-        sums, _ = loss.set_point(np.zeros(len(loss.slope)), -np.inf)
+    if not loss.even:
+        sums, _ = loss.sums(Place(np.zeros(len(start)), -np.inf))
         nothing = strength * (sums.squares if squared else sums.total)
-    here = objective.at(start, loss.scores(start))
+    here = objective.at(start)
     for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
         if not np.isfinite(deterministic_dot(here.slope, here.slope) + here.primal):
             raise OverflowError
         dual = max(dual, here.dual)
-        gap = max(here.primal - dual, 0.0)
-        enough = max(tolerance * min(here.primal, nothing - here.primal), _ROUNDING * here.primal)
+        gap, enough = max(here.primal - dual, 0.0), _enough(here.primal, nothing, tolerance)
         moved = here.w.any() or not here.slope.any()  # weights of 0 are no model, however small C is
         if (gap <= enough and moved) or done == iterations:
             break
-        step = objective.newton_step(here.slope)
+        step = objective.newton_step(here)
         there = _searched(objective, here, step)
         if there is None and (here.corner <= 0.5 * enough or objective.width < _NARROWEST):
             break  # rounding hides any lower point
@@ -321,13 +358,18 @@ def minimise(
         here = there or here
         if settled and (there is None or here.corner > 0.5 * enough):
             here = narrowing(here, enough)
-    if gap > enough:  # rounding or too few steps: scores may have drifted away from those of w
-        here = objective.at(here.w, loss.scores(here.w))
+    if gap > enough:  # rounding or too few steps
+        here = objective.at(here.w)
         if not here.primal <= nothing:  # weights of 0 are better
-            here = objective.at(np.zeros(len(here.w)), np.zeros(len(here.scores)))
-        gap = here.primal - dual
+            here = objective.at(np.zeros(len(here.w)))
+        gap, enough = here.primal - dual, _enough(here.primal, nothing, tolerance)
     pairs = (here.primal - 0.5 * deterministic_dot(here.w, here.w)) / strength
     return Minimum(here.w, pairs, here.primal, gap, done, gap <= enough)
+
+
+def _enough(primal: float, nothing: float, tolerance: float) -> float:
+    """The gap at which a minimum counts as reached; ``nothing`` is the objective at weights of 0."""
+    return max(tolerance * min(primal, nothing - primal), _ROUNDING * primal)
 
 
 class _Narrowing:
@@ -350,12 +392,11 @@ class _Narrowing:
         if before is not None:
             factor = (width - objective.width) / (before[0] - width)
             w = here.w + factor * (here.w - before[1].w)
-            scores = here.scores + factor * (here.scores - before[1].scores)
-            least = objective.value(here.scores, deterministic_dot(here.w, here.w))[0]
-            value, lacks = objective.value(scores, deterministic_dot(w, w))
+            least = objective.value(objective.place(here.w), deterministic_dot(here.w, here.w))[0]
+            value, lacks = objective.value(objective.place(w), deterministic_dot(w, w))
             if value < least:
-                return objective.here(w, scores, value, lacks)
-        return objective.at(here.w, here.scores)
+                return objective.here(objective.place(w), value, lacks)
+        return objective.at(here.w)
 
 
 def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
@@ -365,7 +406,6 @@ def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
 
     Raises OverflowError if a value on the way is not finite.
     """
-    change = objective.loss.scores(step)
     first = deterministic_dot(here.slope, step)
     norm, across, along = (
         deterministic_dot(here.w, here.w),
@@ -375,17 +415,19 @@ def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = here.scores + length * change
-            value, lacks = objective.value(scores, norm + length * (2.0 * across + length * along))
-            slope = across + length * along + objective.slope_along(change)
-            if not np.isfinite(value + slope):
+            place = objective.place(here.w, step, length)
+            value, lacks = objective.value(place, norm + length * (2.0 * across + length * along))
+            if not np.isfinite(value):
+                raise OverflowError
+            slope = across + length * along + objective.slope_along(place, step)
+            if not np.isfinite(slope):
                 raise OverflowError
             # A slope that still falls shows that a point is lower, though rounding may hide it.
             hidden = _HIDDEN * abs(here.value) if slope <= 0.0 else 0.0
             if value <= here.value + hidden and abs(slope) <= _FLATTER * abs(first):
-                return objective.here(here.w + length * step, scores, value, lacks)
+                return objective.here(place, value, lacks)
             low, high = (length, high) if slope < 0.0 else (low, length)
-            length -= slope / (along + objective.curvature_along(change))
+            length -= slope / (along + objective.curvature_along(place, step))
         if not low < length < min(high, 10.0 * max(low, 1.0)):
             length = 2.0 * low if high == np.inf else low + 0.5 * (high - low)
     return None

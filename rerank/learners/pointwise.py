@@ -43,8 +43,8 @@ class Ridge(Penalised):
         "one", "a constant for all items, or one for each list: only differences within lists count"
     )
 
-    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> Squares:
-        return Squares(JudgedItems.of(lists, list_weights), by_list=self.intercept == "list")
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> Squares:
+        return Squares(JudgedItems.of(lists, inputs.list_weights), by_list=self.intercept == "list")
 
     def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:
         facts = parts.each(Squares.facts)
@@ -89,8 +89,8 @@ class Logistic(Penalised):
 
     relevant: float = setting(1.0, "items with this label or a larger one are relevant")
 
-    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> ClassItems:
-        items = JudgedItems.of(lists, list_weights)
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> ClassItems:
+        items = JudgedItems.of(lists, inputs.list_weights)
         return ClassItems(items, (items.labels >= self.relevant).astype(np.float64))
 
     def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Convex:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from msgspec.structs import replace
 
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs
+from rerank.data.pairs import Margin, MarginName, PairRelation
 from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
-from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.minimise import Minimum
-from rerank.learners.pair_loss import PairLoss, minimise
+from rerank.learners.pair_loss import minimise
 from rerank.learners.penalised import ConvexLearner, Problem
 from rerank.learners.regularization_path import Strength
+from rerank.learners.sums.pairs import PairPart, PairSums
 from rerank.learners.sums.parts import Parts
 from rerank.models.training import DataRecord
 
@@ -44,28 +44,6 @@ def tolerance_setting() -> Any:
         gt=0,
         le=0.1,
     )
-
-
-_STEP = 16  # one of so many lists is in it
-_LISTS = 16  # at least: a smaller part costs more than it saves
-_ITEMS = 20  # for each feature at least: with fewer its minimum may be far away
-
-
-def part_of(pairs: Pairs, weight: Floats, n_features: int) -> tuple[Pairs, Floats] | None:
-    """Return the pairs of evenly spaced lists, and their weights of sum 1; None if there are too few.
-
-    - ``pairs``: of all lists.
-    - ``weight``: float64 (pairs.n_lists): the weight of each pair of a list.
-    - ``n_features``: the number of weights to learn.
-    """
-    chosen = np.arange(0, pairs.n_lists, _STEP)
-    if len(chosen) < _LISTS:
-        return None
-    part = pairs.subset(chosen)
-    total = deterministic_dot(weight[chosen], part.counts.astype(np.float64))
-    if len(part.items) < _ITEMS * n_features or not total > 0:
-        return None
-    return part, weight[chosen] / total
 
 
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-2, 11))  # 0.1 to 100,000, two for each factor of ten
@@ -117,40 +95,27 @@ class RankSVM(ConvexLearner):
     tolerance: float = tolerance_setting()
     iterations: int = setting(200, "maximum number of Newton steps per minimum", ge=1)
 
-    sums = False
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> PairPart:
+        margin = Margin(self.margin, self.margin_power)
+        pairs, weight = weighted_pairs(lists, inputs.list_weights, PairRelation(self.pairs), margin)
+        neighbours = self.pairs == "neighbours"
+        return PairPart(lists.features, pairs, weight, neighbours=neighbours, balanced=self.list_balance)
 
     def _problem(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> _PairProblem:
-        return parts.each(lambda part: part)[0]
-
-    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Any) -> _PairProblem:
-        margin = Margin(self.margin, self.margin_power)
-        pairs, weight = weighted_pairs(lists, list_weights, PairRelation(self.pairs), margin)
-        if self.margin != "even":
-            if not 0 < pairs.mean_margin < np.inf:
-                raise FitError(f"{lists.source}: margins overflow")
-            pairs = replace(pairs, h=pairs.h / pairs.mean_margin)
-        weight /= weight.max()  # sums do not overflow
-        counts = pairs.counts.astype(np.float64)
-        if self.list_balance:
-            weight = weight / counts / weight.sum()
-        else:
-            weight = weight / deterministic_dot(weight, counts)
-        part = part_of(pairs, weight, lists.n_features)
-        neighbours = self.pairs == "neighbours"
-        return _PairProblem(
-            loss=PairLoss(lists.features, pairs, weight, neighbours=neighbours),
-            part=None if part is None else PairLoss(lists.features, *part, neighbours=neighbours),
-            squared=self.loss == "l2",
-            data=DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped),
-        )
+        try:
+            loss, part, facts = PairSums.of(parts, lists.n_features, uneven=self.margin != "even")
+        except OverflowError:
+            raise FitError(f"{lists.source}: margins overflow") from None
+        data = DataRecord(pairs=facts.n_pairs, lists_without_pair=parts.n_lists - facts.lists)
+        return _PairProblem(loss=loss, part=part, squared=self.loss == "l2", data=data)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _PairProblem(Problem):
     """The loss of pairs, and that of a part of them, whose minimum is a start."""
 
-    loss: PairLoss
-    part: PairLoss | None
+    loss: PairSums
+    part: PairSums | None
     squared: bool
 
     def minimum(self, learner: ConvexLearner, strength: float, start: Floats | None, free: Mask) -> Minimum:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,13 +13,19 @@ from rerank.core import memory
 from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
+from rerank.data.judge import PreparedMetric
 from rerank.data.lists import CandidateLists
-from rerank.learners.sums.judged import JudgedItems
+from rerank.data.pairs import Concordance
+from rerank.learners.base import checked_list_weights
+from rerank.learners.sums.judged import ItemFacts, JudgedItems
+from rerank.learners.sums.parts import Parts
 from rerank.models.training import DataRecord
 
 MAX_FEATURES = 4096  # of which matrices of all pairs are made
 MAX_LABELS = 10
 _BLOCK = 1 << 22  # values of features that are dense at once
+_LABELS = 1 << 16  # of a part that are looked at: too many, but counted
+_NONE, _NO_SCALE = np.zeros(0, np.int64), np.zeros(0)
 _NOISE = 1e-12  # a feature that varies less within lists, relative to its magnitude, is constant
 
 
@@ -58,23 +65,39 @@ class Scatter:
     def of(
         cls, lists: CandidateLists, ridge: float, list_weights: Floats | None, name: str, *, pairs: bool
     ) -> Scatter:
-        """Return the scatter of the judged items of lists.
+        """Return the scatter of the judged items of lists; see ``summed``.
 
-        - ``lists``: lists with labels.
+        ``list_weights``: float64 (n_lists), None = 1.
+        """
+        parts = Parts([ScatterPart(lists, list_weights)], lists.n_lists)
+        return cls.summed(parts, lists, ridge, name, pairs=pairs)
+
+    @classmethod
+    def summed(
+        cls, parts: Parts, lists: CandidateLists, ridge: float, name: str, *, pairs: bool
+    ) -> Scatter:
+        """Return the scatter of the judged items of all parts.
+
+        - ``parts``: ``ScatterPart``.
+        - ``lists``: lists with the features of all parts.
         - ``ridge``: what is added to the diagonal of W, relative to the scatter of each feature within lists.
-        - ``list_weights``: float64 (n_lists), None = 1.
         - ``name``: the learner's, for errors.
         - ``pairs``: whether B_ij are needed; without them ``of_pairs`` is empty.
 
         Raises FitError if there are too many features or different labels, or no list has two labels between
         which a feature varies.
         """
-        items = JudgedItems.of(lists, list_weights)
-        blocks = _Blocks(items, *_checked(lists, items, name))
-        kept = np.flatnonzero(blocks.scale)
-        sums = _Sums(len(kept), len(blocks.labels), pairs)
-        for means in blocks.means(kept):
-            sums.add(means)
+        facts = parts.each(ScatterPart.facts)
+        form = Form(*_checked(lists, facts, name))
+        largest = np.max(parts.each(ScatterPart.largest, form), axis=0)
+        form = form._replace(exponent=np.frexp(largest)[1].astype(np.int64))
+        total = _added(parts.each(ScatterPart.total, form))
+        least = _NOISE * _NOISE * sum(one.weight for one in facts)
+        form = form._replace(scale=np.where(total > least, np.sqrt(total), 0.0))
+        kept, scale = np.flatnonzero(form.scale), form.scale
+        sums = _Sums(len(kept), len(form.labels), pairs)
+        for more in parts.each(ScatterPart.sums, form, kept, pairs):
+            sums.merge(more)
         if not sums.between.any():
             found = "no feature varies between the labels of a list"
             raise FitError(f"{lists.source}: {found}; learner {name} needs one")
@@ -82,8 +105,8 @@ class Scatter:
         whitener = vectors / np.sqrt(np.maximum(values, 0.0) + ridge)  # M with Mᵀ(W + ridge)M = 1
         out = np.zeros((lists.n_features, len(kept)))
         with np.errstate(over="ignore"):
-            unscaled = np.ldexp(whitener / blocks.scale[kept, None], -blocks.exponent[kept, None])
-        out[blocks.columns[kept]] = unscaled
+            unscaled = np.ldexp(whitener / scale[kept, None], -form.exponent[kept, None])
+        out[form.columns[kept]] = unscaled
         if not np.isfinite(out).all():
             raise FitError(f"{lists.source}: a weight overflows; scale the features (--scaling)")
         used = np.flatnonzero(sums.n_lists > _NOISE * sums.n_lists.max(initial=0.0))
@@ -93,20 +116,130 @@ class Scatter:
             [sums.pairs[p] for p in used],
             np.array([_turned(sums.of_pairs[p], whitener) for p in used]),
             sums.n_lists[used],
-            items.data.with_fields(grades=len(blocks.labels)),
+            DataRecord(judged=sum(one.judged for one in facts), grades=len(form.labels)),
         )
 
 
-def _checked(lists: CandidateLists, items: JudgedItems, name: str) -> tuple[Index, Floats]:
-    """Return the columns that occur in items, and their different labels; raises FitError, see ``of``."""
-    columns, labels = items.features.occurring(), np.unique(items.labels)
-    starts = items.offsets[:-1]
-    two = np.minimum.reduceat(items.labels, starts) < np.maximum.reduceat(items.labels, starts)
-    if lists.has_missing:
+def _added(vectors: list[Floats]) -> Floats:
+    total = vectors[0]
+    for more in vectors[1:]:
+        total = total + more
+    return total
+
+
+class Facts(NamedTuple):
+    """Facts about the judged items of a part.
+
+    Attributes
+    ----------
+    columns, labels
+        The features that occur, and the different labels, rising.
+    differ, missing
+        Whether a list has two different labels, and whether a feature is NaN.
+    weight, judged
+        The summed weight of the items, and how many.
+    """
+
+    columns: Index
+    labels: Floats
+    differ: bool
+    missing: bool
+    weight: float
+    judged: int
+
+
+class Form(NamedTuple):
+    """The form of all parts' features: they are scaled so that their scatter within lists is 1.
+
+    Attributes
+    ----------
+    columns, labels
+        Those of the features that occur, and the different labels, rising.
+    exponent : int64 (n_columns)
+        The power of two by which a feature is divided first, so that no square overflows.
+    scale : float64 (n_columns)
+        What it is divided by then; 0 if it is constant within lists.
+    """
+
+    columns: Index
+    labels: Floats
+    exponent: Index = _NONE
+    scale: Floats = _NO_SCALE
+
+
+class ScatterPart:
+    """The judged items of one part of the lists.
+
+    - ``lists``: lists with labels.
+    - ``list_weights``: float64 (n_lists), None = 1.
+    - ``judge``: a metric, prepared for the lists.
+    """
+
+    def __init__(
+        self, lists: CandidateLists, list_weights: Floats | None, judge: PreparedMetric | None = None
+    ) -> None:
+        self._items = JudgedItems.of(lists, list_weights)
+        self._lists, self._judge = lists, judge
+        self._weights = checked_list_weights(list_weights, lists)
+        self._pairs: Concordance | None = None
+
+    def facts(self) -> Facts:
+        """Return facts about the items."""
+        items = self._items
+        known = ItemFacts.of(items)
+        labels = np.unique(items.labels)
+        return Facts(
+            items.features.occurring(),
+            labels[:_LABELS],
+            known.differ,
+            self._lists.has_missing,
+            known.weight,
+            known.n,
+        )
+
+    def largest(self, form: Form) -> Floats:
+        """Return the largest magnitude of each feature."""
+        return _Blocks(self._items, form).largest()
+
+    def total(self, form: Form) -> Floats:
+        """Return the scatter of each feature within lists."""
+        return _Blocks(self._items, form).total()
+
+    def sums(self, form: Form, kept: Index, pairs: bool) -> _Sums:
+        """Return the scatter matrices of the features ``kept``."""
+        sums = _Sums(len(kept), len(form.labels), pairs)
+        for means in _Blocks(self._items, form).means(kept):
+            sums.add(means)
+        return sums
+
+    def order(self, weights: Floats) -> tuple[float, float]:
+        """Return the weighted pairs that weights (n_features) put in the right order, and all; else NaN."""
+        assert self._lists.labels is not None  # JudgedItems.of
+        scores = self._lists.features.scores(weights)
+        if not np.isfinite(scores).all():
+            return np.nan, np.nan
+        if self._pairs is None:
+            self._pairs = Concordance(self._lists.labels, self._lists.offsets)
+        right = float((self._weights * self._pairs.right(scores)).sum())
+        return right, float((self._weights * self._pairs.n_pairs).sum())
+
+    def statistics(self, weights: Floats) -> Floats:
+        """Return the summed statistics of the metric under weights (n_features)."""
+        assert self._judge is not None  # the caller knows
+        scores = self._lists.features.scores(weights)
+        sums: Floats = (self._judge.per_list(scores) * self._weights[:, None]).sum(axis=0)
+        return sums
+
+
+def _checked(lists: CandidateLists, facts: list[Facts], name: str) -> tuple[Index, Floats]:
+    """Return the columns that occur in items, and their different labels; raises FitError, see ``summed``."""
+    columns = np.unique(np.concatenate([one.columns for one in facts]))
+    labels = np.unique(np.concatenate([one.labels for one in facts]))
+    if any(one.missing for one in facts):
         fault = f"missing (NaN) features; learner {name} accepts none"
     elif len(columns) > MAX_FEATURES:
         fault = f"{len(columns):,} features, learner {name} takes {MAX_FEATURES:,} at most (--features)"
-    elif not two.any():
+    elif not any(one.differ for one in facts):
         fault = f"no list has two different labels; learner {name} needs one"
     elif len(labels) > MAX_LABELS:
         found = f"{len(labels):,} different labels, learner {name} takes {MAX_LABELS} at most"
@@ -138,44 +271,36 @@ class _Means:
 
 
 class _Blocks:
-    """Judged items, densely and in blocks of lists, with features whose scatter within lists is 1.
+    """Judged items of a form, densely and in blocks of lists."""
 
-    Attributes
-    ----------
-    columns, labels
-        Those of the features that occur, and the different labels, rising.
-    exponent : int64 (n_columns)
-        The power of two by which a feature is divided first, so that no square overflows.
-    scale : float64 (n_columns)
-        What it is divided by then; 0 if it is constant within lists.
-    """
-
-    def __init__(self, items: JudgedItems, columns: Index, labels: Floats) -> None:
-        self._items = items
-        self.columns = columns
-        self.labels = labels
-        self._codes = np.searchsorted(labels, items.labels)
-        k = len(columns)
+    def __init__(self, items: JudgedItems, form: Form) -> None:
+        self._items, self._form = items, form
+        self._codes = np.searchsorted(form.labels, items.labels)
         self._place = np.full(items.features.n_features, -1, dtype=np.int64)
-        self._place[columns] = np.arange(k)
-        largest = np.zeros(k)
+        self._place[form.columns] = np.arange(len(form.columns))
+
+    def largest(self) -> Floats:
+        """Return the largest magnitude of each feature."""
+        largest = np.zeros(len(self._form.columns))
         for _, block in self._dense():
             np.maximum(largest, np.abs(block).max(axis=0), out=largest)
-        self.exponent = np.frexp(largest)[1].astype(np.int64)
-        total = np.zeros(k)
+        return largest
+
+    def total(self) -> Floats:
+        """Return the scatter of each feature within lists."""
+        total = np.zeros(len(self._form.columns))
         for part, block in self._dense():
             starts, sizes = self._bounds(part)
             moved = self._moved(block, starts, sizes)
             mean = np.add.reduceat(moved, starts) / sizes[:, None]
             total += self._items.weight[part] @ (moved - np.repeat(mean, sizes, axis=0)) ** 2
-        least = _NOISE * _NOISE * float(items.weight.sum())
-        self.scale = np.where(total > least, np.sqrt(total), 0.0)
+        return total
 
     def means(self, kept: Index) -> Iterator[_Means]:
         """Yield the means of the labels of each block's lists, of the columns ``kept``."""
         for part, block in self._dense():
             starts, sizes = self._bounds(part)
-            moved = self._moved(block, starts, sizes)[:, kept] / self.scale[kept]
+            moved = self._moved(block, starts, sizes)[:, kept] / self._form.scale[kept]
             of_list = np.repeat(np.arange(len(sizes)), sizes)
             order = np.lexsort((self._codes[part], of_list))
             of_list, code = of_list[order], self._codes[part][order]
@@ -195,7 +320,7 @@ class _Blocks:
 
     def _dense(self) -> Iterator[tuple[slice, Floats]]:
         """Yield the items of some lists, and their columns as an array."""
-        bounds, k = self._items.offsets, len(self.columns)
+        bounds, k = self._items.offsets, len(self._form.columns)
         start = 0
         while start < len(bounds) - 1:
             room = int(bounds[start]) + _BLOCK // max(k, 1)
@@ -214,7 +339,7 @@ class _Blocks:
 
     def _moved(self, block: Floats, starts: Index, sizes: Index) -> Floats:
         """The features less those of their list's first item: exactly 0 where they are constant."""
-        small = np.ldexp(block, -self.exponent)
+        small = np.ldexp(block, -self._form.exponent)
         return small - np.repeat(small[starts], sizes, axis=0)
 
 
@@ -230,6 +355,13 @@ class _Sums:
         self.between = np.zeros((k, k))
         self.of_pairs = np.zeros((n, k, k))
         self.n_lists = np.zeros(n)
+
+    def merge(self, other: _Sums) -> None:
+        """Add the sums of other lists."""
+        self.within += other.within
+        self.between += other.between
+        self.of_pairs += other.of_pairs
+        self.n_lists += other.n_lists
 
     def add(self, means: _Means) -> None:
         """Add the scatter of a block's lists."""

@@ -30,8 +30,10 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.formats import load
-from rerank.learners.pair_loss import PairLoss, minimise
+from rerank.learners.pair_loss import Place, minimise
 from rerank.learners.ranksvm import STRENGTHS, RankSVM
+from rerank.learners.sums.pairs import PairPart, PairSums
+from rerank.learners.sums.parts import Parts
 from rerank.models.linear import LinearModel
 
 C = 10.0
@@ -77,10 +79,11 @@ class Objective:
     def __init__(self, lists: CandidateLists) -> None:
         self.pairs = make_pairs(lists, PairRelation("all"))
         weight = np.full(self.pairs.n_lists, 1.0 / self.pairs.n_pairs)
-        self.loss = PairLoss(lists.features, self.pairs, weight, neighbours=False)
+        part = PairPart(lists.features, self.pairs, weight, neighbours=False, balanced=False)
+        self.loss, _, _ = PairSums.of(Parts([part], lists.n_lists), lists.n_features, uneven=False)
 
     def __call__(self, w: Floats, loss: str) -> float:
-        lack = self.loss.set_point(self.loss.scores(w), -np.inf)[0]
+        lack = self.loss.sums(Place(w, -np.inf))[0]
         return 0.5 * float(w @ w) + C * (lack.total if loss == "l1" else lack.squares)
 
 
@@ -148,11 +151,11 @@ def beside_peers(lists: CandidateLists) -> None:
             print(f"  {loss}  {name:<24} {seconds}, objective {values[name]:.6f} +{above:.1e}")
 
 
-def walk(loss: PairLoss, name: str, warm: bool) -> Floats:
+def walk(loss: PairSums, n_features: int, name: str, warm: bool) -> Floats:
     """The minima of a path; return the last one."""
-    w = np.zeros(loss.n_features)
+    w = np.zeros(n_features)
     for strength in STRENGTHS:
-        start = w if warm else np.zeros(loss.n_features)
+        start = w if warm else np.zeros(n_features)
         found = minimise(loss, strength, start, squared=name == "l2", tolerance=1e-4, iterations=200)
         w = found.w
     return w
@@ -162,7 +165,7 @@ def path(lists: CandidateLists) -> None:
     """Print the seconds of all minima of a path, each from the one before and each from 0."""
     objective = Objective(lists)
     for loss in ("l1", "l2"):
-        warm, cold = (timed(partial(partial, walk, objective.loss, loss, warm))[0] for warm in (True, False))
+        warm, cold = (timed(partial(partial, walk, objective.loss, lists.n_features, loss, warm))[0] for warm in (True, False))
         text = f"{len(STRENGTHS)} values of C: {warm:.3f} CPU s, each from weights of 0 {cold:.3f} CPU s"
         print(f"{lists.source}: {loss}, {text}")
 

@@ -18,6 +18,7 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data import blocks as bundles
 from rerank.data.lists import CandidateLists
+from rerank.learners.base import FitInputs
 from rerank.learners.loglinear import PRIORS, LogLinear, LogLoss, target_lists
 from rerank.learners.minimise import Objective, Penalty, minimise
 
@@ -61,7 +62,7 @@ def test_costs_are_added_to_the_scores_of_items_that_are_not_best(form, layout, 
     w = np.random.default_rng(5).standard_normal(4)
     how = {"targets": targets, "margin": margin, "tau": 1.5}
     learner = LogLinear(**how)
-    found, gradient = learner.part(lists, None, [learner.survey(lists)])(w)
+    found, gradient = learner.part(lists, FitInputs(), [learner.survey(lists)])(w)
     assert found == pytest.approx(slow.loss(lists, w, **how), rel=1e-12)
     assert found > slow.loss(lists, w, targets=targets)
     np.testing.assert_allclose(gradient, slow.gradient(lists, w, **how), atol=1e-7)

@@ -13,7 +13,7 @@ from small_training import fit
 from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.loglinear import LogLinear
-from rerank.learners.mrt import MinimumRisk, Risk
+from rerank.learners.mrt import MinimumRisk, Risk, RiskPart
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 
@@ -33,7 +33,7 @@ def test_the_risk_and_its_gradient_are_those_of_the_definition(metric, weights):
         rng = np.random.default_rng(seed)
         weights = None if weights is None else rng.choice([0.0, 0.5, 2.0], lists.n_lists)
         judge = parse(metric).prepare(lists)
-        risk = Risk(lists, judge, weights)
+        risk = Risk.of(lists, judge, weights)
         even = slow.expected_value(lists, judge, np.zeros(lists.n_features), 1.0, weights)
         for gamma in (0.5, 4.0):
             v = rng.normal(size=lists.n_features)
@@ -52,7 +52,7 @@ def test_sparse_and_dense_features_have_the_same_risk():
         csr_array(lists.features.to_dense()), lists.labels, group=lists.lengths
     )
     v = np.random.default_rng(1).normal(size=lists.n_features)
-    found = [Risk(some, parse("label@1").prepare(some))(v, 2.0) for some in (lists, sparse)]
+    found = [Risk.of(some, parse("label@1").prepare(some))(v, 2.0) for some in (lists, sparse)]
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
 
@@ -63,12 +63,12 @@ def test_the_unit_is_the_gain_of_certain_choices():
     labels, starts = lists.labels, lists.offsets[:-1]
     best = np.maximum.reduceat(labels, starts).mean()
     even = (np.add.reduceat(labels, starts) / lists.lengths).mean()
-    assert Risk(lists, judge).unit == pytest.approx(best - even)
+    assert Risk.of(lists, judge).unit == pytest.approx(best - even)
 
 
 def test_scores_without_limit_have_a_posterior():
     lists = drawn(5, n_lists=4)
-    risk = Risk(lists, parse("label@1").prepare(lists))
+    risk = RiskPart(lists, parse("label@1").prepare(lists))
     for scale in (1e-300, 1.0, 1e300):
         chance = risk.posterior(scale * np.random.default_rng(0).normal(size=lists.n_items))
         assert np.isfinite(chance).all()
@@ -98,7 +98,7 @@ def test_each_round_sharpens_and_lowers_the_risk():
     assert risks[0] < 0
     # The softmax of the model's scores is the posterior of the last round.
     judge = parse("label@1").prepare(lists)
-    assert Risk(lists, judge)(model.weights, 1.0)[0] == pytest.approx(risks[-1])
+    assert Risk.of(lists, judge)(model.weights, 1.0)[0] == pytest.approx(risks[-1])
 
 
 def test_a_penalty_without_limit_leaves_the_first_weights():
@@ -162,8 +162,8 @@ def test_lists_of_weight_0_are_as_if_absent():
     some = np.arange(12) % 3 > 0
     start = np.random.default_rng(3).normal(size=lists.n_features)
     alone = lists.subset(np.flatnonzero(some))
-    first = Risk(alone, parse("label@1").prepare(alone))
-    again = Risk(lists, parse("label@1").prepare(lists), some.astype(float))
+    first = Risk.of(alone, parse("label@1").prepare(alone))
+    again = Risk.of(lists, parse("label@1").prepare(lists), some.astype(float))
     assert first.unit == pytest.approx(again.unit)
     for one, other in zip(first(start, 2.0), again(start, 2.0), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)

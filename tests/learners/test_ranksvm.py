@@ -16,8 +16,10 @@ from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners import pair_loss
-from rerank.learners.pair_loss import PairLoss
-from rerank.learners.ranksvm import STRENGTHS, RankSVM, part_of
+from rerank.learners.pair_loss import PairLoss, Place
+from rerank.learners.ranksvm import STRENGTHS, RankSVM
+from rerank.learners.sums.pairs import PairPart, PairSums
+from rerank.learners.sums.parts import Parts
 from rerank.metrics.base import parse
 from rerank.training.train import train
 
@@ -146,7 +148,7 @@ def test_every_layout_and_both_ways_to_solve_reach_the_minimum(layout, loss, exp
 @pytest.mark.parametrize("how", [{}, {"pairs": "neighbours"}, {"list_balance": False}])
 def test_many_lists_start_from_the_minimum_of_a_part(loss, how):
     lists = some_lists(seed=20, sizes=np.random.default_rng(20).integers(3, 8, 400), noise=1.5)
-    assert part_of(make_pairs(lists, PairRelation("all")), np.ones(400), lists.n_features) is not None
+    assert some_of(lists, lists.n_features) is not None
     neighbours = "pairs" in how
     slow = ExplicitPairs(lists, neighbours=neighbours, list_balance=how.get("list_balance", True))
     model = RankSVM(loss=loss, **how).fit(lists)
@@ -158,16 +160,25 @@ def test_many_lists_start_from_the_minimum_of_a_part(loss, how):
     assert slow.objective(pulled.weights, 10.0, loss) <= reference.fun * (1 + 1e-7)
 
 
+def some_of(lists, d):
+    """The loss of evenly spaced lists, None if there are too few."""
+    pairs = make_pairs(lists, PairRelation("all"))
+    weight = np.arange(1.0, pairs.n_lists + 1)
+    part = PairPart(lists.features, pairs, weight, neighbours=False, balanced=True)
+    return PairSums.of(Parts([part], lists.n_lists), d, uneven=False)[1]
+
+
 def test_a_part_has_the_pairs_of_its_lists():
     lists = some_lists(seed=21, sizes=np.full(300, 6))
+    part = some_of(lists, 2)
     pairs = make_pairs(lists, PairRelation("all"))
-    part, weight = part_of(pairs, np.arange(1.0, pairs.n_lists + 1), 2)
-    alone = make_pairs(lists.subset(part.lists), PairRelation("all"))
-    assert part.counts.tolist() == alone.counts.tolist() == pairs.counts[::16].tolist()
-    assert part.start.tolist() == alone.start.tolist()
-    assert (weight * part.counts).sum() == pytest.approx(1.0)
-    assert part_of(pairs, np.ones(pairs.n_lists), 1000) is None
-    assert part_of(pairs.subset(np.arange(100)), np.ones(100), 2) is None
+    weights = np.arange(1.0, pairs.n_lists + 1)[::16]
+    expected = ExplicitPairs(lists.subset(pairs.lists[::16]), list_balance=True, list_weights=weights)
+    w = np.array([0.5, -1.0, 0.25, 0.125])
+    lacks = expected.lacks(w)
+    assert part.sums(Place(w, -np.inf))[0].squares == pytest.approx(expected.weight @ lacks**2)
+    assert some_of(lists, 1000) is None
+    assert some_of(lists.subset(np.arange(100)), 2) is None
 
 
 def test_more_features_than_items():

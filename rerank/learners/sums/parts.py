@@ -8,18 +8,31 @@ question alone: a part that is lost can be made again.
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from rerank.core.types import Floats
 from rerank.core.workers.parallel import each
+from rerank.data.judge import PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs, Learner
 from rerank.models.base import Model
 
-A = ParamSpec("A")
 T = TypeVar("T")
+
+
+class Own:
+    """An argument of ``Parts.each`` that each part has its own value of, in the order of the parts."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+
+    @staticmethod
+    def chosen(arguments: Sequence[Any], k: int) -> tuple[Any, ...]:
+        """Return the arguments of part ``k`` of all parts."""
+        return tuple(one.values[k] if isinstance(one, Own) else one for one in arguments)
 
 
 class Parts:
@@ -29,22 +42,68 @@ class Parts:
     ----------
     parts : what ``SummingLearner.part`` returned.
     n_lists : lists of all parts, also of those from which nothing is learnt.
+    judge : the metric of the parts; only its ``score_from_sums`` is asked for.
+
+    Attributes
+    ----------
+    here : bool
+        Whether the lists of ``SummingLearner.fit_parts`` are those of all parts.
     """
 
-    def __init__(self, parts: Sequence[Any], n_lists: int) -> None:
+    here = True
+
+    def __init__(self, parts: Sequence[Any], n_lists: int, judge: PreparedMetric | None = None) -> None:
         self.n_lists = n_lists
+        self.judge = judge
         self._parts = parts
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def each(
-        self, function: Callable[Concatenate[Any, A], T], *arguments: A.args, **more: A.kwargs
-    ) -> list[T]:
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
         """Return ``function(part, *arguments)`` of every part, in order; the jobs are threads."""
-        if len(self._parts) == 1:
-            return [function(self._parts[0], *arguments, **more)]
-        return each(function, [(part, *arguments) for part in self._parts], threads=True)
+        tasks = [(part, *Own.chosen(arguments, k)) for k, part in enumerate(self._parts)]
+        return [function(*tasks[0])] if len(tasks) == 1 else each(function, tasks, threads=True)
+
+
+class PartsOf(Parts):
+    """What another learner makes of each part; parts of which it makes None are left out.
+
+    Parameters
+    ----------
+    parts : all parts.
+    attribute : of a part, which is what the other learner made of it.
+    """
+
+    def __init__(self, parts: Parts, attribute: str) -> None:
+        super().__init__((), parts.n_lists, parts.judge)
+        self.here = parts.here
+        self._all, self._attribute = parts, attribute
+        self._there = parts.each(_has, attribute)
+
+    def __len__(self) -> int:
+        return sum(self._there)
+
+    def each(self, function: Callable[..., T], *arguments: Any) -> list[T]:
+        """Return ``function(part, *arguments)`` of every part that is left, in order."""
+        places = itertools.accumulate(self._there, initial=0)
+        own = [
+            Own([one.values[k] if there else None for k, there in zip(places, self._there, strict=False)])
+            if isinstance(one, Own)
+            else one
+            for one in arguments
+        ]
+        found = self._all.each(_of, self._attribute, function, *own)
+        return [value for value, there in zip(found, self._there, strict=True) if there]
+
+
+def _has(part: Any, attribute: str) -> bool:
+    return getattr(part, attribute) is not None
+
+
+def _of(part: Any, attribute: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    inner = getattr(part, attribute)
+    return None if inner is None else function(inner, *arguments)
 
 
 class SummedLoss:
@@ -72,22 +131,36 @@ def _at(loss: Callable[[Floats], tuple[float, Floats]], w: Floats) -> tuple[floa
 
 
 class SummingLearner(Learner):
-    """Base of learners that can be fitted to parts of the training lists, wherever these are."""
+    """Base of learners that can be fitted to parts of the training lists, wherever these are.
+
+    Attributes
+    ----------
+    judges_parts
+        Parts are judged by the metric, if one is given.
+    """
 
     sums: ClassVar[bool] = True
+    judges_parts: ClassVar[bool] = False
+
+    def refused(self) -> str | None:
+        """Return the setting that needs all lists in memory, None if there is none."""
+        for name, value in (("init", "base"), ("keep", "train")):
+            if getattr(self, name, None) == value:
+                return f"{name}={value}"
+        return None
 
     def survey(self, lists: CandidateLists) -> Any:
         """Return what must be known of all parts before one is made; it is small."""
         return None
 
     @abstractmethod
-    def part(self, lists: CandidateLists, list_weights: Floats | None, surveys: Sequence[Any]) -> Any:
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> Any:
         """Return what the learner keeps of one part.
 
         Parameters
         ----------
         lists : of the part.
-        list_weights : float64 (n_lists), None = 1.
+        inputs : the weights of these lists, and the metric prepared for them; of all others nothing.
         surveys : of all parts.
 
         Raises
@@ -111,5 +184,5 @@ class SummingLearner(Learner):
         """
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        part = self.part(lists, inputs.list_weights, [self.survey(lists)])
-        return self.fit_parts(Parts([part], lists.n_lists), lists, inputs)
+        part = self.part(lists, inputs, [self.survey(lists)])
+        return self.fit_parts(Parts([part], lists.n_lists, inputs.judge), lists, inputs)

@@ -18,6 +18,7 @@ from rerank.core import progress
 from rerank.core.errors import ConfigError, FitError, os_error
 from rerank.core.types import Floats
 from rerank.core.workers import parallel
+from rerank.data.judge import PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import fit_missing
 from rerank.data.reading import FITTED, DataSection
@@ -84,7 +85,8 @@ def heading_of(pipeline: Pipeline, data: Any) -> CandidateLists:
     missing, scaling = pipeline.get(FillMissing).missing, pipeline.get(ScaleFeatures).scaling
     unused += [name for step in steps for name in step.settings]
     unused += [f"missing={missing}"] * (missing in FITTED) + ["scaling=rank"] * (scaling == "rank")
-    unused += ["init=base"] * (getattr(learner, "init", None) == "base")
+    assert isinstance(learner, SummingLearner)
+    unused += [name for name in (learner.refused(),) if name is not None]
     if unused:
         raise ConfigError(f"{unused[0]}: not used by a fit over shards on a cluster")
     raw = Work("", os.path.realpath(paths[0]), read_stored_manifest(paths[0]))
@@ -99,17 +101,25 @@ class ShardParts(Parts):
     work : what is asked.
     shards : the numbers of the shards, rising.
     n_lists : lists of all shards, also of those left out.
+    judge : the metric; only its ``score_from_sums`` is asked for.
     """
 
-    def __init__(self, work: Work, shards: Sequence[int], n_lists: int) -> None:
-        super().__init__(shards, n_lists)
+    here = False
+
+    def __init__(
+        self, work: Work, shards: Sequence[int], n_lists: int, judge: PreparedMetric | None = None
+    ) -> None:
+        super().__init__(shards, n_lists, judge)
         self._work = work
         self._places = Places([one.form.items for one in work.manifest.shards])
 
-    def each(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> list[Any]:
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Return ``function(part, *arguments)`` of every part, in the order of the shards."""
         groups = self._places.groups(self._parts)
-        tasks = [(self._work, some, own, function, arguments) for some, own in groups]
+        numbers = {k: number for number, k in enumerate(self._parts)}
+        tasks = [
+            (self._work, some, own, [numbers[k] for k in some], function, arguments) for some, own in groups
+        ]
         found = parallel.each(answers, tasks, threads=True, anywhere=True)
         by = {
             k: value
@@ -197,17 +207,23 @@ def fit_shards(
     pipeline = pipeline if dev is None else for_dev(pipeline, dev)
     pipeline = pipeline.with_step(pipeline.get(ScaleFeatures).resolve(learner, heading))
     found, chain = _surveyed(pipeline, raw, heading)
-    own = tuple(one.own for one in found if one.judged)
+    own = tuple(one.own for one in found if one.judged or not learner.needs_labels)
     work = replace(raw, key=uuid.uuid4().hex, chain=chain, learner=learner, surveys=own)
     data = _data(pipeline, heading, chain, *align(pipeline, heading, dev, side))
+    judge = None
+    if learner.judges_parts and pipeline.metric is not None:
+        judge = pipeline.metric.prepare(data.train.lists)
+        work = replace(work, metric=pipeline.options.select.metric)
+    learner.check_judge(judge)
     with _forgetting():
-        parts = _parts(work, heading.source)
+        parts = _parts(work, heading.source, judge)
 
         def fit(lists: CandidateLists, **inputs: Any) -> Model:
             return learner.fit_parts(parts, lists, FitInputs(**inputs))
 
         model = fit_one(data, pipeline, fit)
     _record(model, manifest, found)
+    model.training.unjudged = unjudged_record(found) if learner.needs_labels else None
     if pipeline.metric is not None and hasattr(model, "weights"):
         _add_train_value(model, pipeline, replace(raw, chain=chain), data.train.lists)
     return model
@@ -228,7 +244,7 @@ def _surveyed(pipeline: Pipeline, raw: Work, heading: CandidateLists) -> tuple[l
     nan = learner.accepts_nan or (last and bool(fill))
     with progress.step("surveying the shards"):
         found: list[Survey] = parts.each(survey, learner, scaling in _GLOBAL, layout, dtype, nan)
-    if not any(one.judged for one in found):
+    if learner.needs_labels and not any(one.judged for one in found):
         raise FitError(f"{heading.source}: no judged item; learner {learner.name} learns from labels")
     scaled: tuple[Scaling, ...] = ()
     if scaling in _GLOBAL:
@@ -238,14 +254,14 @@ def _surveyed(pipeline: Pipeline, raw: Work, heading: CandidateLists) -> tuple[l
     return found, Chain((*scaled, *fill) if last else (*fill, *scaled))
 
 
-def _parts(work: Work, source: str) -> ShardParts:
+def _parts(work: Work, source: str, judge: PreparedMetric | None) -> ShardParts:
     """The parts of the shards that something can be learnt from."""
     n_lists, shards = work.manifest.n_lists, range(len(work.manifest.shards))
     with progress.step("reading the shards"):
         why = ShardParts(work, shards, n_lists).each(_why_nothing)
     if None not in why:
         raise FitError(str(why[0]).replace(work.place(0), source))
-    return ShardParts(work, [k for k in shards if why[k] is None], n_lists)
+    return ShardParts(work, [k for k in shards if why[k] is None], n_lists, judge)
 
 
 def _why_nothing(part: Any) -> str | None:
@@ -272,7 +288,6 @@ def _record(model: Model, manifest: Manifest, found: Sequence[Survey]) -> None:
     digest = hashlib.blake2b(msgspec.json.encode(manifest), digest_size=16).hexdigest()
     sizes = {"lists": manifest.n_lists, "items": manifest.n_items}
     training.data = training.data.with_fields(**sizes, fingerprint=digest, sketch=sketch_of(found))
-    training.unjudged = unjudged_record(found)
 
 
 def _add_train_value(model: Any, pipeline: Pipeline, work: Work, lists: CandidateLists) -> None:

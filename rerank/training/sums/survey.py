@@ -152,7 +152,7 @@ def survey(
         has_negative(lists),
         sketch(lists),
         Moments.of(lists) if moments else None,
-        learner.survey(lists) if judged else None,
+        learner.survey(lists) if judged or not learner.needs_labels else None,
     )
 
 

@@ -21,8 +21,9 @@ from rerank.data.selection import selected
 from rerank.data.shards.manifest import Manifest
 from rerank.data.shards.read import shard_lists
 from rerank.data.store_reader import MANIFEST
-from rerank.learners.base import NothingToLearnError
-from rerank.learners.sums.parts import SummingLearner
+from rerank.learners.base import FitInputs, NothingToLearnError
+from rerank.learners.sums.parts import Own, SummingLearner
+from rerank.metrics.base import parse
 from rerank.models.pipeline import Chain
 
 
@@ -37,6 +38,7 @@ class Work(Struct, frozen=True, eq=False):
     chain : fitted steps that are applied to every shard.
     learner : what makes parts of lists; None = questions are about the lists.
     surveys : what the learner knows of all shards.
+    metric : that the learner optimises.
     """
 
     key: str
@@ -46,6 +48,7 @@ class Work(Struct, frozen=True, eq=False):
     chain: Chain = Chain()
     learner: SummingLearner | None = None
     surveys: tuple[Any, ...] = ()
+    metric: str | None = None
 
     def place(self, k: int) -> str:
         """Return the folder of shard ``k``."""
@@ -69,8 +72,10 @@ class Work(Struct, frozen=True, eq=False):
         """
         if self.learner is None:
             return self.lists(k)
+        lists = self.lists(k, whole=True)
+        judge = None if self.metric is None else parse(self.metric).prepare(lists)
         try:
-            return self.learner.part(self.lists(k, whole=True), None, self.surveys)
+            return self.learner.part(lists, FitInputs(judge=judge), self.surveys)
         except NothingToLearnError as error:
             return error
 
@@ -122,6 +127,7 @@ def answers(
     work: Work,
     shards: Sequence[int],
     own: Sequence[int],
+    numbers: Sequence[int],
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> list[Any]:
@@ -132,6 +138,7 @@ def answers(
     work : what the parts are.
     shards : the numbers of the shards that are asked.
     own : those that this process keeps from now on.
+    numbers : of the parts, for arguments that each has its own value of.
     function, arguments : the question.
 
     Raises
@@ -139,7 +146,10 @@ def answers(
     FormatError
         If a shard is missing, not as the manifest has it, or changed since it was read.
     """
-    return [function(_shelf().part(work, k, frozenset(own)), *arguments) for k in shards]
+    return [
+        function(_shelf().part(work, k, frozenset(own)), *Own.chosen(arguments, number))
+        for k, number in zip(shards, numbers, strict=True)
+    ]
 
 
 def forget() -> None:

@@ -32,6 +32,9 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "logistic": [{"scaling": "minmax"}],
     "loglinear": [{"targets": "soft"}, {"tau": 1.0, "margin": "uneven", "penalty": "l1"}, {"batch": 2}],
     "listnet": [{"scaling": "list-zscore"}],
+    "ranksvm": [{"loss": "l1"}, {"margin": "label", "list_balance": False, "pairs": "neighbours"}],
+    "ranklda": [{"metric": "NDCG@2"}],
+    "mrt": [{"metric": "label@1"}],
 }
 CASES = [
     (name, one) for name in LEARNERS.names() if LEARNERS.get(name).sums for one in SETTINGS.get(name, [{}])
@@ -144,12 +147,19 @@ def test_what_cannot_be_learnt_from_is_told_of_the_whole_store(name, lists):
         ("s", "ridge", {"base_scale": 2.0}, "base_scale: not used by a fit over shards"),
         ("s", "ridge", {"unjudged": "negative"}, "data.unjudged: not used by a fit over shards"),
         ("s", "ridge", {"keep_margin": 1.0}, "keep_margin: not used by a fit over shards"),
+        ("s", "mrt", {"init": "mert"}, "init=mert: not used by a fit over shards"),
+        ("s", "mrt", {"keep": "train"}, "keep=train: not used by a fit over shards"),
         ("s", "loglinear", {"init": "base"}, "init=base: not used by a fit over shards"),
     ],
 )
 def test_what_needs_all_lists_is_refused(data, name, given, expected, lists):
     with pytest.raises(ConfigError, match=expected):
         heading_of(pipeline_of(options_of(name, given)), data)
+
+
+def test_a_metric_is_asked_for(lists):
+    with pytest.raises(FitError, match="^learner mrt needs a metric of single candidates .*; give one"):
+        fitted("mrt")
 
 
 def test_a_shard_that_changes_in_training_is_named(lists):

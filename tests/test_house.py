@@ -35,7 +35,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "experiments": (10, 1660),
     "extensions": (62, 9245),
     "formats": (34, 6552),
-    "learners": (39, 6046),
+    "learners": (39, 5956),
     "metrics": (20, 3232),
     "models": (22, 3312),
     "native": (8, 10),
@@ -43,7 +43,7 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1884),
     "training": (18, 2159),
 }
-LINES, CODE, FILES, SMALL = 76431, 49554, 346, 44
+LINES, CODE, FILES, SMALL = 76330, 49464, 346, 44
 PRIVATE_ONCE, NAMES_TWICE = 416, 115
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (

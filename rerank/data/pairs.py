@@ -202,10 +202,6 @@ class Pairs(Struct, frozen=True, eq=False, dict=True):
         columns = {name: getattr(self, name)[rows] for name in names}
         return replace(self, lists=self.lists[chosen], offsets=offsets_of(sizes[chosen]), **columns)
 
-    def divided(self, mean: float) -> Pairs:
-        """Return these pairs with margins that are divided by ``mean``."""
-        return replace(self, h=self.h / mean)
-
     @property
     def mean_margin(self) -> float:
         """The mean of g over all pairs; nan or infinite if h overflows."""

@@ -300,7 +300,8 @@ class Learner(Settings):
             learns = "features or trees" if trees else "features"
             raise FitError(f"{lists.source}: no features; learner {self.name} learns from {learns}")
         self._check_judgements(lists)
-        self.check_judge(judge)
+        if self.needs_judge:
+            self.check_judge(judge)
         for some in (lists, inputs.unlabelled):
             if some is not None and some.has_missing and not self.accepts_nan:
                 found = f"{some.source}: {first_missing(some)}; learner {self.name} accepts none"
@@ -318,9 +319,9 @@ class Learner(Settings):
     def check_judge(self, judge: PreparedMetric | None) -> None:
         """Raise FitError without a metric that these settings can optimise."""
         kind = "a metric of single candidates (BLEU, WER, label@1)" if self.needs_selecting else "a metric"
-        if self.needs_judge and judge is None:
+        if judge is None:
             raise FitError(f"learner {self.name} needs {kind}; give one (--metric, metric=)")
-        if self.needs_selecting and judge is not None and not isinstance(judge, SelectingJudge):
+        if self.needs_selecting and not isinstance(judge, SelectingJudge):
             raise FitError(f"learner {self.name} needs {kind}; {judge.name} judges rankings")
 
     def _check_judgements(self, lists: CandidateLists) -> None:

@@ -14,8 +14,9 @@ from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.scatter import Scatter, ScatterPart
+from rerank.learners.scatter import Scatter
 from rerank.learners.sums.parts import Parts, SummingLearner
+from rerank.learners.sums.scatter import ScatterPart
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import Fact, FitRecord

@@ -9,7 +9,6 @@ import numpy as np
 
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
-from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.penalised import Convex, Penalised

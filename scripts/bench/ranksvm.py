@@ -165,7 +165,8 @@ def path(lists: CandidateLists) -> None:
     """Print the seconds of all minima of a path, each from the one before and each from 0."""
     objective = Objective(lists)
     for loss in ("l1", "l2"):
-        warm, cold = (timed(partial(partial, walk, objective.loss, lists.n_features, loss, warm))[0] for warm in (True, False))
+        walked = partial(partial, walk, objective.loss, lists.n_features, loss)
+        warm, cold = (timed(partial(walked, warm))[0] for warm in (True, False))
         text = f"{len(STRENGTHS)} values of C: {warm:.3f} CPU s, each from weights of 0 {cold:.3f} CPU s"
         print(f"{lists.source}: {loss}, {text}")
 

@@ -11,9 +11,9 @@ from small_training import fit, make_learner
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Concordance
-from rerank.learners import scatter as scatters
 from rerank.learners.discriminants import BETAS, Criterion, discriminant_vectors
 from rerank.learners.scatter import Scatter
+from rerank.learners.sums import scatter as scatters
 
 
 def some_lists(seed=0, layout="dense", lengths=(9, 1, 7, 12, 8, 2), d=3, n_labels=3, labels=None):

@@ -13,7 +13,8 @@ from small_training import fit
 from rerank.core.errors import DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.loglinear import LogLinear
-from rerank.learners.mrt import MinimumRisk, Risk, RiskPart
+from rerank.learners.mrt import MinimumRisk
+from rerank.learners.sums.risk import Risk, RiskPart
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 

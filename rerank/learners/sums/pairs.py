@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from rerank.core.types import Floats
 from rerank.data.matrix import Features
@@ -97,7 +98,7 @@ class PairPart:
         return (weight / self.pairs.counts.astype(np.float64) if self.balanced else weight) / units.weight
 
     def some(self, units: Units, first: int) -> tuple[int, int, float, int]:
-        """Return facts about one of 16 lists from ``first`` on: lists, items, weight, and the longest list."""
+        """Return facts about one of 16 lists from ``first`` on: lists, items, weight, longest list."""
         pairs = self.pairs.subset(np.arange(first, self.pairs.n_lists, _STEP))
         counts, weight = pairs.counts.astype(np.float64), self._weight(units)[first::_STEP]
         longest = int(np.diff(pairs.offsets).max(initial=0))
@@ -112,7 +113,7 @@ class PairPart:
     def _made(self, units: Units, first: int) -> PlacedLoss | None:
         pairs, weight = self.pairs, self._weight(units)
         if units.margin is not None:
-            pairs = pairs.divided(units.margin)
+            pairs = replace(pairs, h=pairs.h / units.margin)
         if units.chosen is not None:
             chosen = np.arange(first, pairs.n_lists, _STEP)
             if not len(chosen):
@@ -200,7 +201,9 @@ class PairSums:
         self.explicit, self.even = explicit, even
 
     @classmethod
-    def of(cls, parts: Parts, n_features: int, *, uneven: bool) -> tuple[PairSums, PairSums | None, PairFacts]:
+    def of(
+        cls, parts: Parts, n_features: int, *, uneven: bool
+    ) -> tuple[PairSums, PairSums | None, PairFacts]:
         """Return the loss of all lists, that of evenly spaced ones unless they are too few, and facts.
 
         ``uneven``: margins are divided by their mean.

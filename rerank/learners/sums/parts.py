@@ -67,12 +67,12 @@ class Parts:
 
 
 class PartsOf(Parts):
-    """What another learner makes of each part; parts of which it makes None are left out.
+    """The parts of another learner inside those of a learner; parts that have none are left out.
 
     Parameters
     ----------
     parts : all parts.
-    attribute : of a part, which is what the other learner made of it.
+    attribute : of a part, which is that of the other learner, or None.
     """
 
     def __init__(self, parts: Parts, attribute: str) -> None:

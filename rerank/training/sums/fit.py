@@ -214,7 +214,8 @@ def fit_shards(
     if learner.judges_parts and pipeline.metric is not None:
         judge = pipeline.metric.prepare(data.train.lists)
         work = replace(work, metric=pipeline.options.select.metric)
-    learner.check_judge(judge)
+    if learner.needs_judge:
+        learner.check_judge(judge)
     with _forgetting():
         parts = _parts(work, heading.source, judge)
 

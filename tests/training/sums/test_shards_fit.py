@@ -158,7 +158,7 @@ def test_what_needs_all_lists_is_refused(data, name, given, expected, lists):
 
 
 def test_a_metric_is_asked_for(lists):
-    with pytest.raises(FitError, match="^learner mrt needs a metric of single candidates .*; give one"):
+    with pytest.raises(FitError, match=r"^learner mrt needs a metric of single candidates .*; give one"):
         fitted("mrt")
 
 

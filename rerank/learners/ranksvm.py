@@ -15,9 +15,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation
 from rerank.learners.base import LEARNERS, FitInputs, weighted_pairs
 from rerank.learners.minimise import Minimum
-from rerank.learners.pair_loss import minimise
 from rerank.learners.penalised import ConvexLearner, Problem
 from rerank.learners.regularization_path import Strength
+from rerank.learners.sums.newton import minimise
 from rerank.learners.sums.pairs import PairPart, PairSums
 from rerank.learners.sums.parts import Parts
 from rerank.models.training import DataRecord

@@ -30,8 +30,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.formats import load
-from rerank.learners.pair_loss import Place, minimise
+from rerank.learners.pair_loss import Place
 from rerank.learners.ranksvm import STRENGTHS, RankSVM
+from rerank.learners.sums.newton import minimise
 from rerank.learners.sums.pairs import PairPart, PairSums
 from rerank.learners.sums.parts import Parts
 from rerank.models.linear import LinearModel

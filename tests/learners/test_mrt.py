@@ -74,7 +74,8 @@ def test_scores_without_limit_have_a_posterior():
         chance = risk.posterior(scale * np.random.default_rng(0).normal(size=lists.n_items))
         assert np.isfinite(chance).all()
         np.testing.assert_allclose(np.add.reduceat(chance, lists.offsets[:-1]), 1.0)
-    value, slope = risk(np.full(lists.n_features, 1e308), 1.0)
+    whole = Risk.of(lists, parse("label@1").prepare(lists))
+    value, slope = whole(np.full(lists.n_features, 1e308), 1.0)
     assert value == np.inf
     assert not slope.any()
 

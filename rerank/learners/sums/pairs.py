@@ -69,6 +69,9 @@ class PairPart:
     def __init__(
         self, features: Features, pairs: Pairs, weight: Floats, *, neighbours: bool, balanced: bool
     ) -> None:
+        self._lists = pairs.n_lists, pairs.n_pairs
+        if not weight.all():
+            pairs, weight = pairs.subset(np.flatnonzero(weight)), weight[weight > 0]
         self.features, self.pairs, self.weight = features, pairs, weight
         self.neighbours, self.balanced = neighbours, balanced
         self._losses: dict[tuple[Units, int], PlacedLoss | None] = {}
@@ -77,8 +80,7 @@ class PairPart:
         """Return what is known of the pairs."""
         pairs, largest = self.pairs, float(self.weight.max())
         return PairFacts(
-            pairs.n_lists,
-            pairs.n_pairs,
+            *self._lists,
             largest,
             self._summed(self.weight / largest),
             pairs.mean_margin if pairs.h.any() else pairs.c,
@@ -185,7 +187,7 @@ class PlacedLoss:
 
 
 class PairSums:
-    """The loss of the pairs of all parts, or of some of their lists; its minimum is ``pair_loss.minimise``'s.
+    """The loss of the pairs of all parts, or of some of their lists; its minimum is ``newton.minimise``'s.
 
     Parameters
     ----------

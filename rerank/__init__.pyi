@@ -43,6 +43,7 @@ from rerank.extensions.texts.extract import text_features as text_features
 from rerank.extensions.texts.ranker import Ranker as Ranker
 from rerank.extensions.texts.ranker import text_lists as text_lists
 from rerank.extensions.transductive.weigh_lists import weigh_lists as weigh_lists
+from rerank.extensions.vectors.extract import vector_features as vector_features
 from rerank.formats import load as load
 from rerank.formats.convert import append as append
 from rerank.formats.convert import save as save

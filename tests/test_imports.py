@@ -187,7 +187,7 @@ def test_nothing_but_the_command_line_and_the_names_of_the_package_imports_an_ex
             "cli/predict.py",
             "cli/selective.py",
         ),
-        *("cli/similarity.py", "cli/text_features.py"),
+        *("cli/similarity.py", "cli/text_features.py", "cli/vector_features.py"),
     }
 
 

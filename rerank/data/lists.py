@@ -85,6 +85,8 @@ class CandidateLists:
     unretrieved : Ragged (n_lists), optional
         Labels of judged items that are in no list, such as those that a TREC run missed; ranking metrics
         count them as never found.
+    vectors, query_vectors : float32 or float64 (n_items, k) and (n_lists, k), optional
+        Embeddings of the candidates, and of what they answer.
     subtopics : StringColumn (n_lists), optional
         Judgements of documents, in the list or not, by subtopic of the list's query: lines of subtopic,
         document id and judgement separated by tabs (see extensions.diversity).
@@ -129,6 +131,8 @@ class CandidateLists:
     )
     unretrieved: Ragged | None = field(default=None, metadata=column("list", "ragged"))
     subtopics: StringColumn | None = field(default=None, metadata=column("list", "strings"))
+    vectors: AnyArray | None = field(default=None, metadata=column("item", "vectors"))
+    query_vectors: AnyArray | None = field(default=None, metadata=column("list", "vectors"))
     source: str = "arrays"
     selection: str = ""
     has_missing: bool = field(init=False, default=False)

@@ -10,7 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_file
 from rerank.core.settings import Settings, setting
 from rerank.core.text import patterns_of
-from rerank.data.text_reading import TextReading
+from rerank.data.vector_reading import VectorReading
 
 
 def _one(given: Any) -> Any:
@@ -23,6 +23,11 @@ def _several(given: Any) -> Any:
     if isinstance(given, str | os.PathLike):
         return (_one(given),)
     return tuple(_one(value) for value in given) if isinstance(given, list | tuple) else given
+
+
+def _by_commas(given: Any) -> Any:
+    """One value or several, also separated by commas, as a tuple."""
+    return _several(given.split(",") if isinstance(given, str) else given)
 
 
 def _patterns(given: Any) -> Any:
@@ -53,7 +58,7 @@ Patterns = Annotated[tuple[str, ...], _patterns]
 Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # instead of a file of initial weights
 Missing = Literal["error", "nan", "zero", "mean", "list-mean", "list-min", "indicator"]
-Sources = Annotated[tuple[Literal["text"], ...], _several]
+Sources = Annotated[tuple[Literal["text", "vectors"], ...], _by_commas]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], _several]
 
 
@@ -65,7 +70,7 @@ def read_as(policy: Missing | None) -> Missing | None:
     return policy if policy in (None, "zero") else "nan"
 
 
-class ReadOptions(TextReading):
+class ReadOptions(VectorReading):
     """Options for reading; a format raises an error for an option that it does not honour.
 
     The fields are declared once, here: keyword arguments of ``rerank.load``, keys of ``data:`` in a YAML
@@ -245,6 +250,12 @@ class DataSection(Reading):
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
     dev_structures: OptionalPath = setting(None, "structures of the development lists", path=True)
     dev_native: OptionalPath = setting(None, "native structures of the development lists", path=True)
+    dev_vectors: OptionalPath = setting(
+        None, "vectors of the items of the development lists", metavar="FILE", path=True
+    )
+    dev_query_vectors: OptionalPath = setting(
+        None, "vectors of the questions of the development lists", metavar="FILE", path=True
+    )
     init: OptionalPath = setting(
         None,
         "weights to start from: a linear model or a weight file; base = those that reproduce the first "

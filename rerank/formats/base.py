@@ -34,6 +34,7 @@ WORDS = {
     "traces": "structures",
     "natives": "native structures",
     "counts": "saved counts",
+    "query_vectors": "vectors of questions",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming
@@ -151,6 +152,10 @@ class Format(ABC):
             from rerank.formats.collection import with_texts
 
             lists = with_texts(lists, options)
+        if options.vectors or options.query_vectors:
+            from rerank.formats.vector_files import with_vectors
+
+            lists = with_vectors(lists, options)
         changed = options.changed()
         for name in FORMATS.names():
             if not set(FORMATS.fact(name, "joins")).isdisjoint(changed):

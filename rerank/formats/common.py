@@ -27,7 +27,10 @@ NULLS = "--missing zero or nan, in training also mean, list-mean or indicator"
 CHANGED = "bytes that change while they are read", "an unchanged file"
 
 # Of formats whose lists and items have ids.
-OF_IDS = frozenset({"structures", "native", "residues", "match", "subtopics", "queries", "collection"})
+OF_IDS = frozenset(
+    {"structures", "native", "residues", "match", "subtopics", "queries", "collection"}
+    | {"vectors", "query_vectors"}
+)
 # The read options of formats whose columns have names.
 OF_ANY = frozenset({"strict", "missing", "layout", "dtype", "refs", "distinct"})
 NAMED_COLUMN_OPTIONS = frozenset(

@@ -71,7 +71,7 @@ def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
 def batch_reader(path: str, options: ReadOptions) -> Iterator[ParquetReader]:
     """Yield a reader of a file, whose errors name it; of pipes and archives memory holds the content."""
     pa, source = arrow(), shown(path)
-    with _faults(source, pa):
+    with parquet_faults(source, pa):
         if not is_pipe(path) and first_bytes(path, len(MAGIC)) == MAGIC:  # not compressed either
             with opened(path) as file:
                 yield ParquetReader(pa, file.rewound(), options, source)
@@ -80,7 +80,7 @@ def batch_reader(path: str, options: ReadOptions) -> Iterator[ParquetReader]:
 
 
 @contextmanager
-def _faults(source: str, pa: Any) -> Iterator[None]:
+def parquet_faults(source: str, pa: Any) -> Iterator[None]:
     """Turn what pyarrow raises into a FormatError that names the file."""
     try:
         yield

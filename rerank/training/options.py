@@ -91,8 +91,8 @@ class TrainOptions(Settings):
     data: DataSection = setting(DataSection(), "input files")
     features_from: Sources = setting(
         (),
-        "features that are computed from questions and texts, and that the model computes: text",
-        metavar="text",
+        "features that the model computes: from questions and texts (text), from vectors (vectors), or both",
+        metavar="text|vectors|text,vectors",
     )
     texts: TextSettings = setting(TextSettings(), "how features are computed from texts")
     scaling: ScalingName = setting(

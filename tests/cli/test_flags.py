@@ -103,6 +103,7 @@ VERBS = {
     "features qa": "{data} --trees box --out out.store",
     "features select": "{data} --keep 1 --out out.store",
     "features text": "{data} --out out.store",
+    "features vectors": "{data} --out out.store",
     "importance weights": "model {data}",
     "importance permute": "model {data} --metric label@1",
     "importance ablate": "--data {data} --dev more.letor --metric label@1",
@@ -189,7 +190,7 @@ READING_VALUES = {
     "structures": "models.pdb", "native": "models.pdb", "residues": "A:1-9", "match": "number", "ids": "ids",
     "list_column": "group", "label_column": "grade", "id_column": "name", "text_column": "words",
     "answer_column": "reply", "answer_pattern": "a", "answer_match": "exact", "filter": "none",
-    "query_column": "words", "queries": "refs", "collection": "refs",
+    "query_column": "words", "queries": "refs", "collection": "refs", "vectors": "refs", "query_vectors": "refs",
     "feature_names": "names", "threads": "1", "features": "1",
 }  # fmt: skip
 # What an option needs besides itself.
@@ -216,6 +217,8 @@ ALSO = {
     "--dev-refs": "--data a.nbest --refs refs --dev a.nbest --metric BLEU --label sBLEU",
     "--dev-ids": "--data a.parses --dev a.parses --metric PARSEVAL --label PARSEVAL.score",
     "--dev-native": "--metric label@1 --dev more.letor",
+    "--dev-vectors": "--metric label@1 --dev more.letor",
+    "--dev-query-vectors": "--metric label@1 --dev more.letor",
     "--dev-structures": "--metric label@1 --dev more.letor",
     "label --metric": "--per-item values.tsv",
     "label --prior": "--from-comparisons games.tsv",

@@ -103,6 +103,8 @@ FULL = CandidateLists(
     counts={"PARSEVAL": COUNTS},
     unretrieved=Ragged(np.array([1.0, 2.0]), np.array([0, 2, 2])),
     subtopics=STRINGS(["a\td1\t1.0\nb\td9\t2.0", ""]),
+    vectors=np.arange(12.0, dtype=np.float32).reshape(4, 3),
+    query_vectors=np.arange(6.0).reshape(2, 3),
     source="full",
 )
 

@@ -24,7 +24,7 @@ from rerank.training.train import pipeline_from
 # A value of the first setting that makes the step do something.
 VALUES = {
     "quantise": "best", "missing": "zero", "scaling": "minmax", "unjudged": "negative", "base_scale": 3.0,
-    "tune_base": "dev", "keep_margin": 0.5, "text": "text",
+    "tune_base": "dev", "keep_margin": 0.5, "text": "text", "vectors": "vectors",
 }  # fmt: skip
 OFF = {"scaling": "none"}  # what does nothing, if that is not the default
 NAMES = STEPS.names()
@@ -47,6 +47,8 @@ def some_lists(seed=1, layout="dense", dtype=np.float64):
         base_scores=X[:, 1].astype(float),
         texts=StringColumn.from_strings(texts),
         prompts=StringColumn.from_strings(texts[: len(sizes)]),
+        vectors=rng.normal(0, 1, (n, 3)),
+        query_vectors=rng.normal(0, 1, (len(sizes), 3)).astype(np.float32),
     ).with_first_best("input")
 
 
@@ -63,7 +65,7 @@ def test_places_differ_and_every_step_is_tried():
     kinds = steps_in_order()
     assert {kind.name for kind in kinds} == set(NAMES) == set(VALUES)
     assert len({(kind.stage, kind.place) for kind in kinds}) == len(kinds)
-    assert [kind.name for kind in kinds if kind.stage == "features"] == ["text", "missing", "scaling"]
+    assert [kind.name for kind in kinds if kind.stage == "features"] == ["text", "vectors", "missing", "scaling"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,7 +24,7 @@ def test_every_option_is_a_yaml_key_and_a_flag():
 
 
 def test_options_of_one_part_exist_for_the_development_lists_as_well():
-    assert set(PER_PART) == {"refs", "ids", "structures", "native"}
+    assert set(PER_PART) == {"refs", "ids", "structures", "native", "vectors", "query_vectors"}
     for name in PER_PART:
         own, dev = DataSection.settings[name], DataSection.settings[f"dev_{name}"]
         assert dev.kind == own.kind

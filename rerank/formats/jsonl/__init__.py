@@ -98,7 +98,7 @@ class JSONLines(Format):
         "traces",
         "natives",
         "counts",
-        *("unretrieved", "subtopics"),
+        *("unretrieved", "subtopics", "vectors", "query_vectors"),
     }
     ranked_by_line: ClassVar[bool] = True
 

@@ -1,0 +1,1 @@
+"""Features of vectors of questions and candidates."""

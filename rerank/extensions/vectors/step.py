@@ -1,0 +1,45 @@
+"""Features of vectors in training, kept by the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from rerank.data.lists import CandidateLists
+from rerank.learners.base import Learner
+from rerank.training.options import TrainOptions
+from rerank.training.steps import STEPS, Stage, Step
+
+if TYPE_CHECKING:
+    from rerank.extensions.vectors.extraction import VectorFeatures
+
+
+@STEPS.register("vectors")
+class ComputeVectors(Step, frozen=True):
+    """Compute features from vectors (``features_from: vectors``)."""
+
+    features_from: tuple[str, ...] = ()
+
+    name: ClassVar[str] = "vectors"
+    stage: ClassVar[Stage] = "features"
+    place: ClassVar[int] = 1  # after those of texts
+    settings: ClassVar[tuple[str, ...]] = ("features_from",)
+
+    @classmethod
+    def of(cls, options: TrainOptions) -> Self:
+        return cls(options.features_from)
+
+    @property
+    def active(self) -> bool:
+        return "vectors" in self.features_from
+
+    def resolve(self, learner: Learner, lists: CandidateLists) -> Self:
+        if self.active:
+            from rerank.extensions.vectors.extraction import vectors_of
+
+            vectors_of(lists)
+        return self
+
+    def fit(self, lists: CandidateLists, raw: CandidateLists) -> VectorFeatures:
+        from rerank.extensions.vectors.extraction import fit_vectors
+
+        return fit_vectors(lists)

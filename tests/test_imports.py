@@ -187,7 +187,7 @@ def test_nothing_but_the_command_line_and_the_names_of_the_package_imports_an_ex
             "cli/predict.py",
             "cli/selective.py",
         ),
-        *("cli/similarity.py", "cli/text_features.py", "cli/vector_features.py"),
+        *("cli/similarity.py", "cli/text_features.py"),
     }
 
 
@@ -212,7 +212,7 @@ def test_an_extension_imports_no_other_but_what_it_builds_on(imports):
             "questions",
             "selection",
         ),
-        *("speech", "texts", "transductive"),
+        *("speech", "texts", "transductive", "vectors"),
     }
     # Questions are parsed; similarities and the options of a choice are those of decisions; words
     # are stemmed, and function words known, as for questions.

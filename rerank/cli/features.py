@@ -6,8 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.feature_selection import select
 from rerank.cli.frame import Verb, VerbGroup, Workers, Writes, inform, verb
-from rerank.cli.text_features import text
-from rerank.cli.vector_features import vectors
+from rerank.cli.text_features import text, vectors
 from rerank.core.settings import setting
 from rerank.core.text import count
 from rerank.extensions.questions.settings import QASettings

@@ -131,8 +131,8 @@ class CandidateLists:
     )
     unretrieved: Ragged | None = field(default=None, metadata=column("list", "ragged"))
     subtopics: StringColumn | None = field(default=None, metadata=column("list", "strings"))
-    vectors: AnyArray | None = field(default=None, metadata=column("item", "vectors"))
-    query_vectors: AnyArray | None = field(default=None, metadata=column("list", "vectors"))
+    vectors: AnyArray | None = field(default=None, metadata=column("item", "reals"))
+    query_vectors: AnyArray | None = field(default=None, metadata=column("list", "reals"))
     source: str = "arrays"
     selection: str = ""
     has_missing: bool = field(init=False, default=False)

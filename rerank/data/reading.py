@@ -10,7 +10,8 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_file
 from rerank.core.settings import Settings, setting
 from rerank.core.text import patterns_of
-from rerank.data.vector_reading import VectorReading
+from rerank.data.text_reading import DevVectors, TextReading
+from rerank.data.text_reading import Sources as Sources
 
 
 def _one(given: Any) -> Any:
@@ -23,11 +24,6 @@ def _several(given: Any) -> Any:
     if isinstance(given, str | os.PathLike):
         return (_one(given),)
     return tuple(_one(value) for value in given) if isinstance(given, list | tuple) else given
-
-
-def _by_commas(given: Any) -> Any:
-    """One value or several, also separated by commas, as a tuple."""
-    return _several(given.split(",") if isinstance(given, str) else given)
 
 
 def _patterns(given: Any) -> Any:
@@ -58,7 +54,6 @@ Patterns = Annotated[tuple[str, ...], _patterns]
 Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # instead of a file of initial weights
 Missing = Literal["error", "nan", "zero", "mean", "list-mean", "list-min", "indicator"]
-Sources = Annotated[tuple[Literal["text", "vectors"], ...], _by_commas]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], _several]
 
 
@@ -70,7 +65,7 @@ def read_as(policy: Missing | None) -> Missing | None:
     return policy if policy in (None, "zero") else "nan"
 
 
-class ReadOptions(VectorReading):
+class ReadOptions(TextReading):
     """Options for reading; a format raises an error for an option that it does not honour.
 
     The fields are declared once, here: keyword arguments of ``rerank.load``, keys of ``data:`` in a YAML
@@ -88,9 +83,7 @@ class ReadOptions(VectorReading):
         per_part=True,
     )
     merge: Paths = setting(
-        (),
-        "further files of the same format, or runs of any format, whose lists are joined by id",
-        path=True,
+        (), "further files of this format, or runs of any format, whose lists are joined by id", path=True
     )
     distinct: bool = setting(False, "keep only the first of a list's items that have the same text")
     n_best: int = setting(
@@ -220,7 +213,7 @@ PER_PART = [name for name, field in Reading.settings.items() if field.per_part]
 OF_JUDGED = {*PER_PART, "merge", "qrels", "subtopics", "first_best", "residues", "match"}
 
 
-class DataSection(Reading):
+class DataSection(Reading, DevVectors):
     """Paths of the lists and the options of reading them."""
 
     help_group: ClassVar[str] = "Training lists"
@@ -242,20 +235,12 @@ class DataSection(Reading):
         path=True,
     )
     list_weights: OptionalPath = setting(
-        None,
-        "weights of the training lists, as 'rerank weigh-lists' writes them (TSV: list, weight), by list id",
-        path=True,
+        None, "weights of the training lists by list id, as 'rerank weigh-lists' writes them", path=True
     )
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
     dev_structures: OptionalPath = setting(None, "structures of the development lists", path=True)
     dev_native: OptionalPath = setting(None, "native structures of the development lists", path=True)
-    dev_vectors: OptionalPath = setting(
-        None, "vectors of the items of the development lists", metavar="FILE", path=True
-    )
-    dev_query_vectors: OptionalPath = setting(
-        None, "vectors of the questions of the development lists", metavar="FILE", path=True
-    )
     init: OptionalPath = setting(
         None,
         "weights to start from: a linear model or a weight file; base = those that reproduce the first "

@@ -1,10 +1,10 @@
-"""Questions and texts of lists: which columns have them, and files of texts that are joined by id."""
+"""Questions, texts and vectors of lists: columns of them, and files that are joined by id or position."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rerank.core.errors import DataError
 from rerank.core.settings import Settings, setting
@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists
 
 
+def _by_commas(given: Any) -> Any:
+    """Names separated by commas, or one name, as a tuple."""
+    return tuple(given.split(",") if isinstance(given, str) else given)
+
+
+Sources = Annotated[tuple[Literal["text", "vectors"], ...], _by_commas]
+
+
 class TextReading(Settings):
-    """Sources of the questions and texts of lists, besides the column of texts."""
+    """Sources of the questions, texts and vectors of lists, besides the column of texts."""
 
     query_column: str | None = setting(
         None,
@@ -31,6 +39,29 @@ class TextReading(Settings):
         None,
         "texts, joined by the id of the item: id<TAB>text on each line, or JSON Lines",
         path=True,
+    )
+    vectors: str | None = setting(
+        None,
+        "vectors of the items (npy, Parquet, JSON Lines): joined by the item's id if the file has ids, "
+        "otherwise a row for each line of items",
+        path=True,
+        per_part=True,
+    )
+    query_vectors: str | None = setting(
+        None,
+        "vectors of the questions, in the same forms: joined by the id of the list, otherwise a row for each "
+        "list",
+        path=True,
+        per_part=True,
+    )
+
+
+class DevVectors(Settings):
+    """Vectors of the development lists."""
+
+    dev_vectors: str | None = setting(None, "vectors of the items of the development lists", path=True)
+    dev_query_vectors: str | None = setting(
+        None, "vectors of the questions of the development lists", path=True
     )
 
 

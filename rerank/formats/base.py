@@ -34,7 +34,6 @@ WORDS = {
     "traces": "structures",
     "natives": "native structures",
     "counts": "saved counts",
-    "query_vectors": "vectors of questions",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming

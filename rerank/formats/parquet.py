@@ -10,7 +10,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from rerank.core import memory
-from rerank.core.errors import ConfigError, DataError, FormatError, RerankError, os_error
+from rerank.core.errors import DataError, FormatError
 from rerank.core.files.archives import check_inflated
 from rerank.core.files.read import first_bytes, is_pipe, opened, read_bytes, shown
 from rerank.core.files.write import atomic_write
@@ -24,6 +24,7 @@ from rerank.data.matrix import Dense, Features
 from rerank.data.names import is_of_number, spells_number
 from rerank.data.text_reading import with_text_columns
 from rerank.formats.answers import with_answers
+from rerank.formats.arrow import arrow, arrow_faults
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.builders import Grouper, StringBuilder
 from rerank.formats.common import (
@@ -47,17 +48,6 @@ _LOOKED_AT = 100  # first rows whose texts may spell numbers
 Array = Any  # of pyarrow, which has no types
 
 
-def arrow() -> Any:
-    """Return pyarrow with its module ``parquet``; raise ConfigError if it is not installed."""
-    try:
-        import pyarrow.compute
-        import pyarrow.parquet
-    except ImportError:
-        advice = "format parquet needs the extra rerank[parquet]: pip install 'rerank[parquet]'"
-        raise ConfigError(advice) from None
-    return pyarrow
-
-
 def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a file; raises FormatError at a fault, ConfigError if a column is absent."""
     with batch_reader(path, options) as reader:
@@ -71,26 +61,12 @@ def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
 def batch_reader(path: str, options: ReadOptions) -> Iterator[ParquetReader]:
     """Yield a reader of a file, whose errors name it; of pipes and archives memory holds the content."""
     pa, source = arrow(), shown(path)
-    with parquet_faults(source, pa):
+    with arrow_faults(source, pa):
         if not is_pipe(path) and first_bytes(path, len(MAGIC)) == MAGIC:  # not compressed either
             with opened(path) as file:
                 yield ParquetReader(pa, file.rewound(), options, source)
         else:
             yield ParquetReader(pa, io.BytesIO(read_bytes(path)), options, source)
-
-
-@contextmanager
-def parquet_faults(source: str, pa: Any) -> Iterator[None]:
-    """Turn what pyarrow raises into a FormatError that names the file."""
-    try:
-        yield
-    except (RerankError, MemoryError):
-        raise
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise os_error(source, error) from None
-    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
-        detail = str(error).strip().split("\n")[0][:200] or type(error).__name__
-        raise FormatError(source, None, f"damaged data ({detail})", "a Parquet file") from None
 
 
 class ParquetReader:

@@ -61,7 +61,7 @@ def with_vectors(lists: CandidateLists, options: ReadOptions) -> CandidateLists:
     ConfigError
         If the lists have vectors already, or a file has ids and the lists have none.
     """
-    columns: dict[str, AnyArray] = {}
+    columns: dict[str, Any] = {}
     for name, what, ids, n in (
         ("vectors", "item", lists.item_ids, lists.n_items),
         ("query_vectors", "list", lists.list_ids, lists.n_lists),
@@ -205,7 +205,7 @@ def _check_shared_ids(lists: CandidateLists, path: str) -> None:
 
 
 def _blocks(path: str) -> Iterator[Rows]:
-    """The rows of a file in blocks; FormatError at a form that is none of vectors."""
+    """The rows of a file in blocks; FormatError at another form."""
     if not is_pipe(path):
         start = first_bytes(path, len(_NPY))
         if start == _NPY:
@@ -250,10 +250,10 @@ def _npy(path: str) -> Iterator[Rows]:
 
 def _parquet(path: str) -> Iterator[Rows]:
     """Batches of a Parquet file: a column of lists of numbers, and one of ids if there is one."""
-    from rerank.formats.parquet import arrow, parquet_faults
+    from rerank.formats.arrow import arrow, arrow_faults
 
     pa, source = arrow(), shown(path)
-    with parquet_faults(source, pa), opened(path) as handle:
+    with arrow_faults(source, pa), opened(path) as handle:
         file = pa.parquet.ParquetFile(handle.rewound(), pre_buffer=False)
         schema = file.schema_arrow
         of_numbers = [field.name for field in schema if _holds_vectors(pa, field.type)]
@@ -362,4 +362,3 @@ def _entry(entry: Any, path: str, line: int) -> tuple[bytes | None, list[float]]
     if odd is not None:
         raise FormatError(shown(path), line, f"{quoted(str(odd))} in a vector", "numbers")
     return name, vector
-

@@ -90,9 +90,7 @@ class TrainOptions(Settings):
 
     data: DataSection = setting(DataSection(), "input files")
     features_from: Sources = setting(
-        (),
-        "features that the model computes: from questions and texts (text), from vectors (vectors), or both",
-        metavar="text|vectors|text,vectors",
+        (), "features that the model computes: from texts, from vectors, or both", metavar="text,vectors"
     )
     texts: TextSettings = setting(TextSettings(), "how features are computed from texts")
     scaling: ScalingName = setting(

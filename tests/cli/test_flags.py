@@ -190,7 +190,8 @@ READING_VALUES = {
     "structures": "models.pdb", "native": "models.pdb", "residues": "A:1-9", "match": "number", "ids": "ids",
     "list_column": "group", "label_column": "grade", "id_column": "name", "text_column": "words",
     "answer_column": "reply", "answer_pattern": "a", "answer_match": "exact", "filter": "none",
-    "query_column": "words", "queries": "refs", "collection": "refs", "vectors": "refs", "query_vectors": "refs",
+    "query_column": "words", "queries": "refs", "collection": "refs",
+    "vectors": "refs", "query_vectors": "refs",
     "feature_names": "names", "threads": "1", "features": "1",
 }  # fmt: skip
 # What an option needs besides itself.

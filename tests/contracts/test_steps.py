@@ -65,7 +65,8 @@ def test_places_differ_and_every_step_is_tried():
     kinds = steps_in_order()
     assert {kind.name for kind in kinds} == set(NAMES) == set(VALUES)
     assert len({(kind.stage, kind.place) for kind in kinds}) == len(kinds)
-    assert [kind.name for kind in kinds if kind.stage == "features"] == ["text", "vectors", "missing", "scaling"]
+    of_features = [kind.name for kind in kinds if kind.stage == "features"]
+    assert of_features == ["text", "vectors", "missing", "scaling"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,7 @@ from rerank.core.types import Index
 from rerank.data.arrays import is_masked
 from rerank.data.columns.strings import utf8
 
-Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces", "vectors"]
+Kind = Literal["numbers", "positions", "statistics", "reals", "strings", "names", "trees", "ragged", "traces"]
 
 Per = Literal["item", "list", "feature"]
 
@@ -26,7 +26,7 @@ ARRAYS: dict[str, tuple[tuple[np.dtype[Any], ...], int]] = {
     "numbers": ((np.dtype(np.float64),), 1),
     "positions": ((np.dtype(np.int64),), 1),
     "statistics": ((np.dtype(np.float64), np.dtype(np.int32)), 2),
-    "vectors": ((np.dtype(np.float64), np.dtype(np.float32)), 2),
+    "reals": ((np.dtype(np.float64), np.dtype(np.float32)), 2),
 }
 
 
@@ -35,9 +35,9 @@ class Column(Struct, frozen=True):
 
     Attributes
     ----------
-    kind : "numbers" (float64), "positions" (int64) and "statistics" (float64 or int32, k per entry) are
-        arrays, as are "vectors" (float64 or float32, k per entry), "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a
-        sequence of str.
+    kind : "numbers" (float64), "positions" (int64), "statistics" (float64 or int32, k per entry) and
+        "reals" (float64 or float32, k per entry) are arrays, "strings" a StringColumn, "trees" a Forest,
+        "ragged" a Ragged, "traces" Traces, "names" a sequence of str.
     per : what the column has one entry for: "item", "list" or "feature".
     several : whether the field holds a tuple or a mapping (by name) of such columns.
     """
@@ -68,8 +68,6 @@ class Column(Struct, frozen=True):
             raise DataError(f"{name} must be a contiguous {types} array of {dimensions}")
         if values.dtype.kind == "f" and np.any(np.isinf(values)):
             raise DataError(f"{name} holds an infinite value")
-        if self.kind == "vectors" and np.any(np.isnan(values)):
-            raise DataError(f"{name} holds NaN")
 
 
 def column(per: Per, kind: Kind, *, several: bool = False) -> dict[str, Column]:

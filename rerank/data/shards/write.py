@@ -371,5 +371,5 @@ def _bytes_of_lists(lists: CandidateLists) -> Index:
         elif column.per == "item" and column.kind in ("trees", "traces"):
             cost += np.diff(values.offsets) * (8 if column.kind == "trees" else 40)
         elif column.per == "item":
-            cost += _OTHER_BYTES * (values.shape[1] if column.kind in ("statistics", "vectors") else 1)
+            cost += _OTHER_BYTES * (values.shape[1] if column.kind in ("statistics", "reals") else 1)
     return np.add.reduceat(cost, lists.offsets[:-1])

@@ -30,10 +30,6 @@ class ComputeText(Step, frozen=True):
     place: ClassVar[int] = 0  # before missing values are filled: none of its own is missing
     settings: ClassVar[tuple[str, ...]] = ("features_from",)
 
-    @property
-    def active(self) -> bool:
-        return "text" in self.features_from
-
     @classmethod
     def of(cls, options: TrainOptions) -> Self:
         data = options.data

@@ -90,6 +90,4 @@ def vectors_of(lists: CandidateLists) -> tuple[AnyArray, AnyArray | None]:
 def fit_vectors(lists: CandidateLists) -> VectorFeatures:
     """Return what computes the features of vectors that lists have; DataError if items have none."""
     items, queries = vectors_of(lists)
-    return VectorFeatures(
-        n_features=lists.n_features, n_dims=items.shape[1], of_queries=queries is not None
-    )
+    return VectorFeatures(n_features=lists.n_features, n_dims=items.shape[1], of_queries=queries is not None)

@@ -67,7 +67,7 @@ def similarities(
     for name, values in out.items():
         if not np.isfinite(values).all():
             place = lists.place_of(int(np.argmin(np.isfinite(values))))
-            raise DataError(f"{lists.source}: {name} of {place} overflows: its vectors are too large")
+            raise DataError(f"{lists.source}: {name} of {place} is not finite: vectors too large, or NaN")
     for n, what in zip(zeros.tolist(), ("item", "question"), strict=True):
         if n:
             found = f"{count(n, 'vector')} of {what}s {'has' if n == 1 else 'have'} only zeros"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import Learner
-from rerank.training.options import TrainOptions
 from rerank.training.steps import STEPS, Stage, Step
 
 if TYPE_CHECKING:
@@ -23,21 +21,6 @@ class ComputeVectors(Step, frozen=True):
     stage: ClassVar[Stage] = "features"
     place: ClassVar[int] = 1  # after those of texts
     settings: ClassVar[tuple[str, ...]] = ("features_from",)
-
-    @classmethod
-    def of(cls, options: TrainOptions) -> Self:
-        return cls(options.features_from)
-
-    @property
-    def active(self) -> bool:
-        return "vectors" in self.features_from
-
-    def resolve(self, learner: Learner, lists: CandidateLists) -> Self:
-        if self.active:
-            from rerank.extensions.vectors.extraction import vectors_of
-
-            vectors_of(lists)
-        return self
 
     def fit(self, lists: CandidateLists, raw: CandidateLists) -> VectorFeatures:
         from rerank.extensions.vectors.extraction import fit_vectors

@@ -68,8 +68,9 @@ class Step(Struct, frozen=True):
 
     @property
     def active(self) -> bool:
-        """Return whether it does anything: its first setting is not at the default."""
-        return bool(getattr(self, self.settings[0]) != self.__struct_defaults__[0])
+        """Return whether it does anything: its first setting is not at the default, or names it."""
+        value = getattr(self, self.settings[0])
+        return self.name in value if isinstance(value, tuple) else bool(value != self.__struct_defaults__[0])
 
     @property
     def uses_dev(self) -> bool:

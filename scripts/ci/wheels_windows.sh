@@ -47,6 +47,6 @@ while IFS= read -r -d '' file; do
     "$zig/zig" clang -target x86_64-windows-gnu -fsyntax-only -w -D_UCRT -DNDEBUG -nostdinc -isystem "$zig/lib/include" \
         -isystem "$zig/lib/libc/include/any-windows-any" -I"$work/include" "$file"
     n=$((n + 1))
-done < <(find build/temp.* -name '*.c' -print0)
+done < <(find build/cython -name '*.c' -print0)
 [ "$n" -gt 0 ] || { echo 'no C code in build/: make build first'; exit 1; }
 echo "$n kernels compile for Windows"

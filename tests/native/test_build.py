@@ -1,7 +1,8 @@
-"""A build that cannot work says in one line what to install."""
+"""A build that cannot work says in one line what to install; C files of an sdist serve their own sources only."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -36,3 +37,30 @@ def test_without_a_compiler_nothing_is_translated(tmp_path):
         "rerank needs a C compiler (no-such-compiler) to be built from source: install it (Debian"
     )
     assert not (tmp_path / "build").exists()
+
+
+def test_c_files_of_an_sdist_serve_only_the_sources_they_come_from(tmp_path, monkeypatch):
+    pytest.importorskip("setuptools", "77")
+    spec = importlib.util.spec_from_file_location("backend", ROOT / "rerank/native/_build.py")
+    backend = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(backend)
+    monkeypatch.chdir(tmp_path)
+    for name in ("rerank/_b.pyx", "rerank/_a.pxd", "build/cython/sources.sha256"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(name)
+    assert backend.get_requires_for_build_wheel() == ["cython>=3.3"]
+    backend.DIGEST.write_text(backend.digest_of_sources())
+    assert backend.get_requires_for_build_wheel() == []
+    with monkeypatch.context() as patch:
+        patch.setattr(backend, "CHECKED", {"boundscheck": True})
+        assert not backend.has_c_files()
+        patch.undo()
+        patch.setattr(sys, "version_info", (3, 99))
+        assert not backend.has_c_files()
+    for name in ("rerank/_b.pyx", "rerank/_a.pxd"):
+        before = Path(name).read_text()
+        Path(name).write_text(before + " ")
+        assert not backend.has_c_files()
+        Path(name).write_text(before)
+    Path("rerank/_c.pyx").touch()
+    assert not backend.has_c_files()

@@ -110,7 +110,7 @@ def translate(parallel: int, force: bool = False) -> dict[str, list[str]]:
 
 
 def digest_of_sources() -> str:
-    """The digest of all that the C files are made from, Cython aside."""
+    """Return the digest of all that the C files are made from, Cython aside."""
     digest = hashlib.sha256(repr(sorted((DIRECTIVES | CHECKED).items())).encode())
     for path in sorted(path.as_posix() for path in Path("rerank").rglob("_*.p[yx][xd]")):
         digest.update(f"\n{path}\n".encode() + Path(path).read_bytes())
@@ -118,17 +118,17 @@ def digest_of_sources() -> str:
 
 
 def has_c_files() -> bool:
-    """Whether the sdist's C files are those of its sources."""
+    """Return whether the C files of an sdist are those of its sources."""
     return sys.version_info[:2] <= KNOWN and DIGEST.is_file() and DIGEST.read_text() == digest_of_sources()
 
 
 def c_file(name: str) -> str:
-    """The C file of a kernel."""
+    """Return the path of the C file of a kernel."""
     return C_FILES.joinpath(*name.split(".")).with_suffix(".c").as_posix()
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1
 

@@ -1,4 +1,4 @@
-"""A build that cannot work says in one line what to install; an sdist's C files serve its own sources only."""
+"""A build that cannot work says what to install; an sdist's C files serve its own sources only."""
 
 from __future__ import annotations
 

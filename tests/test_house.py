@@ -35,15 +35,15 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "experiments": (10, 1660),
     "extensions": (62, 9245),
     "formats": (34, 6552),
-    "learners": (39, 5788),
+    "learners": (39, 5791),
     "metrics": (20, 3232),
     "models": (22, 3312),
     "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2159),
+    "training": (18, 2168),
 }
-LINES, CODE, FILES, SMALL = 76067, 49296, 346, 44
+LINES, CODE, FILES, SMALL = 76084, 49308, 346, 44
 PRIVATE_ONCE, NAMES_TWICE = 416, 112
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
@@ -79,7 +79,7 @@ NEW_ROOMS = (
     "training/cross_validation.py",
     *("formats/streaming/", "models/streaming.py"),
     "data/shards/",
-    *("learners/sums/", "training/sums/"),
+    *("learners/sums/", "training/sums/", "learners/parameter_mixing.py"),
     *("formats/sharding.py", "formats/regrouping.py", "cli/convert.py"),
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.

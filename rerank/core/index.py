@@ -77,6 +77,7 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'mixed': ('rerank.extensions.fusion.weights', (), ()),
         'mrt': ('rerank.learners.mrt', ('minimum-risk',), ()),
         'oap-bpm': ('rerank.learners.ordinal', (), ()),
+        'parameter-mixing': ('rerank.learners.parameter_mixing', (), ()),
         'perceptron': ('rerank.learners.perceptron', (), ()),
         'pm': ('rerank.extensions.transductive.pseudo_margin', (), ()),
         'pm-inductive': ('rerank.extensions.transductive.inductive', (), ()),

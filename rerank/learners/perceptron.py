@@ -239,7 +239,7 @@ class Perceptron(Learner):
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         if init != "zero":
             check_start(lists, start)
-        state = _State(self, lists, pairs, factors, start)
+        state = PerceptronState(self, lists, pairs, factors, start)
         ballots = state.ballots
         orders = visit_orders(pairs.n_lists, self.epochs, self.shuffle, self.seed)
         for visits in watch.each(orders, self.epochs, state, unit="epoch"):
@@ -269,7 +269,7 @@ class Perceptron(Learner):
         return model
 
 
-class _State:
+class PerceptronState:
     """The state of training: weights with their mean or their votes, separating dimensions, scratch.
 
     ``visit`` visits lists and returns the number of those with an update, and of violated pairs.

@@ -78,13 +78,18 @@ class Scatter:
         form = ScatterForm(*_checked(lists, facts, name))
         largest = np.max(parts.each(ScatterPart.largest, form), axis=0)
         form = form._replace(exponent=np.frexp(largest)[1].astype(np.int64))
-        total = _added(parts.each(ScatterPart.total, form))
+        total = parts.once((largest,), lambda: _added(parts.each(ScatterPart.total, form)))
         least = _NOISE * _NOISE * sum(one.weight for one in facts)
         form = form._replace(scale=np.where(total > least, np.sqrt(total), 0.0))
         kept, scale = np.flatnonzero(form.scale), form.scale
         sums = ScatterSums(len(kept), len(form.labels), pairs)
-        for more in parts.each(ScatterPart.sums, form, kept, pairs):
-            sums.merge(more)
+
+        def merged() -> tuple[Floats, ...]:
+            for more in parts.each(ScatterPart.sums, form, kept, pairs):
+                sums.merge(more)
+            return sums.within, sums.between, sums.of_pairs, sums.n_lists
+
+        sums.within, sums.between, sums.of_pairs, sums.n_lists = parts.once((largest, scale), merged)
         if not sums.between.any():
             found = "no feature varies between the labels of a list"
             raise FitError(f"{lists.source}: {found}; learner {name} needs one")

@@ -14,21 +14,26 @@ import numpy as np
 
 from rerank._version import __version__
 from rerank.core.checkpoints import CheckpointStore, State, keeping
-from rerank.core.errors import ConfigError, DataNote, Interrupted
+from rerank.core.errors import ConfigError, DataNote, Interrupted, RerankError
 from rerank.core.workers.parallel import remote
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS, Learner
+from rerank.data.shards.manifest import manifest_hash
+from rerank.learners.base import LEARNERS
 from rerank.models.archive import read_checkpoint, write_checkpoint
 from rerank.training.data import SideInputs
 from rerank.training.pipeline import Pipeline
 
 
-def check_keeps(learner: Learner) -> None:
-    """Raise ConfigError if a learner keeps no states, or its fits are done on a cluster."""
-    if not learner.resumable:
+def check_keeps(pipeline: Pipeline) -> None:
+    """Raise ConfigError if a learner keeps no states, or its fits are done on a cluster, one each.
+
+    Of a fit over shards the answers of the shards are kept, whatever the learner.
+    """
+    if not (pipeline.spread or pipeline.learner.resumable):
         known = ", ".join(name for name in LEARNERS.names() if LEARNERS.get(name).resumable)
-        raise ConfigError(f"checkpoint: learner {learner.name} keeps none; those that do: {known}")
-    if remote():
+        text = f"learner {pipeline.learner.name} keeps none; those that do: {known}"
+        raise ConfigError(f"checkpoint: {text}")
+    if remote() and not pipeline.spread:
         raise ConfigError("checkpoint: not used with a cluster, whose workers keep no states")
 
 
@@ -53,7 +58,7 @@ def checkpointed(
     if path is None:
         yield
         return
-    check_keeps(pipeline.learner)
+    check_keeps(pipeline)
     prints = _fingerprint(pipeline, lists, dev, side)
     states: dict[str, State] = {}
     if os.path.lexists(path):
@@ -72,6 +77,12 @@ def checkpointed(
         if store.states:
             raise Interrupted(f"kept in {path}; the same command continues") from None
         raise
+    except RerankError as error:
+        if pipeline.spread:
+            store.flush()
+        if pipeline.spread and store.states and type(error) is RerankError:  # the data are as they were
+            raise RerankError(f"{error}; kept in {path}: the same command continues") from None
+        raise
 
 
 def finished(path: str | None) -> None:
@@ -86,6 +97,7 @@ def _fingerprint(
 ) -> dict[str, str]:
     """A hash of each thing that the model depends on, by its name in messages."""
     learner, options, initial = pipeline.learner, pipeline.options, side.initial
+    shards = manifest_hash(lists.source) if pipeline.spread else ""  # lists are the first one of them
     steps = {name: getattr(one, name) for one in pipeline.steps for name in one.settings}
     select = options.select.get_params()
     return {
@@ -94,7 +106,7 @@ def _fingerprint(
         "settings": _hash(learner.get_params()),
         "options such as metric and scaling": _hash(_plain([steps, select, options.grid, options.seeds])),
         "initial weights": "none" if initial is None else _hash(initial.names, initial.weights),
-        "training lists": _of_lists(lists),
+        "training lists": shards + _of_lists(lists),
         "development lists": _of_lists(dev),
         "unlabelled lists": _of_lists(side.unlabelled),
         "list weights": _hash(side.list_weights),

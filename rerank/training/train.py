@@ -248,7 +248,7 @@ def train_files(
     started = time.perf_counter()
     with using(options.jobs, options.cluster), _hinting(pipeline.learner, checkpoint):
         if checkpoint is not None:
-            check_keeps(pipeline.learner)
+            check_keeps(pipeline)
         lists, dev, side = read_inputs(pipeline)
         if options.select.metric is not None:
             note_ndcg(lists, [options.select.metric])

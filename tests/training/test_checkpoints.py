@@ -28,6 +28,7 @@ CASES = {
         {"epochs": 40, "average": "last", "keep": "train"},
     ],
     "winnow": [{"epochs": 5, "learning_rate": 0.01, "keep": "best"}],
+    "parameter-mixing": [{"epochs": 5, "parts": 3}],
     "prank": [{"epochs": 5}],
     "oap-bpm": [{"epochs": 5, "rankers": 3, "keep": "best"}],
     "uneven-margin": [{"epochs": 5, "average": "last"}],

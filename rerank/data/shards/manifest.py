@@ -161,6 +161,11 @@ def read_order(path: StrPath, manifest: Manifest) -> Index | None:
     return rows
 
 
+def manifest_hash(path: StrPath) -> str:
+    """Return a hash of all that the shards of a sharded store contain; errors are those of its manifest."""
+    return hashlib.blake2b(msgspec.json.encode(read_manifest(path)), digest_size=16).hexdigest()
+
+
 def check_shard(path: StrPath, manifest: Manifest, k: int) -> tuple[str, str]:
     """Compare shard ``k`` with its fingerprint; return its place, and what messages expect there.
 

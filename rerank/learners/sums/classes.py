@@ -85,18 +85,14 @@ class ClassLoss(Intercept):
         self._share = sum(one.right for one in facts) / self._total
 
     def at(self, weights: Floats) -> float:
-        """Return the best intercept for weights (n_features)."""
-        found = self._intercept(weights)
-        return np.nan if found is None else found
+        """Return the best intercept for weights (n_features), NaN if a score is not finite."""
+        return self._parts.once((weights,), lambda: self._intercept(weights))
 
-    def _intercept(self, weights: Floats) -> float | None:
-        """The intercept at which the mean of P(relevant) is the share of relevant items.
-
-        None if a score is not finite.
-        """
+    def _intercept(self, weights: Floats) -> float:
+        """The intercept at which the mean of P(relevant) is the share of relevant items."""
         least, largest, sums = zip(*self._parts.each(ClassItems.spread, weights), strict=True)
         if np.isnan(least).any():
-            return None
+            return np.nan
         prior = float(np.log(self._share) - np.log1p(-self._share))
         low, high = prior - max(largest), prior - min(least)
         at = min(max(prior - sum(sums) / self._n, low), high)
@@ -113,8 +109,11 @@ class ClassLoss(Intercept):
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """Return the loss at weights (n_features), and its gradient, a new array."""
+        return self._parts.once((weights,), lambda: self._summed(weights))
+
+    def _summed(self, weights: Floats) -> tuple[float, Floats]:
         at = self._intercept(weights)
-        if at is None:
+        if np.isnan(at):
             return np.inf, np.full(len(weights), np.nan)
         (loss, gradient), *others = self._parts.each(ClassItems.loss, weights, at)
         for more, slope in others:

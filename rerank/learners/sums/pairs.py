@@ -154,10 +154,10 @@ class PlacedLoss:
             (a, b), (c, d) = sums
             self._place, self._sums = place, (a, b, c, d)
 
-    def sums(self, place: Place) -> tuple[float, float, float, float]:
-        """Return the sums under both margins; NaN if a score is not finite."""
+    def sums(self, place: Place) -> Floats:
+        """Return the two sums under both margins, float64 (4); NaN if a score is not finite."""
         self._go(place)
-        return self._sums
+        return np.array(self._sums)
 
     def slope_along(self, place: Place, v: Floats) -> float:
         """Return how the losses fall if weights move by ``v`` (n_features)."""
@@ -247,18 +247,20 @@ class PairSums:
         found = self._parts.each(_answer, self._units, self._first, question, arguments)
         return [one for one in found if one is not None]
 
-    def _summed(self, question: str, *arguments: object) -> Any:
-        first, *others = self._asked(question, *arguments)
-        for more in others:
-            first += more
-        return first
+    def _summed(self, question: str, place: Place, *arguments: Floats) -> Any:
+        def added() -> Any:
+            first, *others = self._asked(question, place, *arguments)
+            for more in others:
+                first += more
+            return first
+
+        known = (place.w, place.low, place.length, *(() if place.step is None else (place.step,)))
+        return self._parts.once((*known, *arguments), added)
 
     def sums(self, place: Place) -> tuple[HingeSums, HingeSums]:
         """Return the sums under both margins at a place; NaN if a score is not finite."""
-        first, *others = self._asked("sums", place)
-        for more in others:
-            first = tuple(a + b for a, b in zip(first, more, strict=True))
-        return HingeSums(*first[:2]), HingeSums(*first[2:])
+        a, b, c, d = self._summed("sums", place).tolist()
+        return HingeSums(a, b), HingeSums(c, d)
 
     def slope_along(self, place: Place, v: Floats) -> float:
         """Return how the losses fall at a place if weights move by ``v`` (n_features)."""

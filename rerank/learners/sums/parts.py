@@ -65,6 +65,14 @@ class Parts:
         tasks = [(part, *Own.chosen(arguments, k)) for k, part in enumerate(self._parts)]
         return [function(*tasks[0])] if len(tasks) == 1 else each(function, tasks, threads=True)
 
+    def once(self, asked: Sequence[Floats | float], compute: Callable[[], T]) -> T:
+        """Return ``compute()``, of all parts for one question; or what a checkpoint has kept of it.
+
+        - ``asked``: what the answer depends on.
+        - ``compute``: returns numbers and arrays, or tuples of them.
+        """
+        return compute()
+
 
 class PartsOf(Parts):
     """The parts of another learner inside those of a learner; parts that have none are left out.
@@ -96,6 +104,10 @@ class PartsOf(Parts):
         found = self._all.each(_of, self._attribute, function, *own)
         return [value for value, there in zip(found, self._there, strict=True) if there]
 
+    def once(self, asked: Sequence[Floats | float], compute: Callable[[], T]) -> T:
+        """Return ``compute()``, or what a checkpoint has kept of it."""
+        return self._all.once(asked, compute)
+
 
 def _has(part: Any, attribute: str) -> bool:
     return getattr(part, attribute) is not None
@@ -119,6 +131,9 @@ class SummedLoss:
 
     def __call__(self, w: Floats) -> tuple[float, Floats]:
         """Return the loss at w (n_features), and its gradient."""
+        return self._parts.once((w,), lambda: self._summed(w))
+
+    def _summed(self, w: Floats) -> tuple[float, Floats]:
         (loss, gradient), *others = self._parts.each(_at, w)
         for more, slope in others:
             loss += more

@@ -159,6 +159,9 @@ class Risk:
 
     def __call__(self, v: Floats, gamma: float) -> tuple[float, Floats]:
         """Return the risk at weights v (n_features), less is better, and its gradient."""
+        return self._parts.once((v, gamma), lambda: self._summed(v, gamma))
+
+    def _summed(self, v: Floats, gamma: float) -> tuple[float, Floats]:
         expected = self._parts.each(RiskPart.expected, v, gamma)
         found = [one for one in expected if one is not None]
         if len(found) < len(expected):

@@ -93,7 +93,9 @@ class SquareLoss(Intercept):
 
     def at(self, weights: Floats) -> float:
         """Return b for weights (n_features)."""
-        return self._mean(self._parts.each(Squares.mean, weights, self._unit))
+        return self._parts.once(
+            (weights,), lambda: self._mean(self._parts.each(Squares.mean, weights, self._unit))
+        )
 
     def _mean(self, means: list[float]) -> float:
         apart = (weight * (mean - means[0]) for mean, weight in zip(means, self._weights, strict=True))
@@ -101,6 +103,9 @@ class SquareLoss(Intercept):
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """Return the loss at weights (n_features), and its gradient, a new array."""
+        return self._parts.once((weights,), lambda: self._summed(weights))
+
+    def _summed(self, weights: Floats) -> tuple[float, Floats]:
         found = self._parts.each(Squares.sums, weights, self._unit)
         with np.errstate(over="ignore", invalid="ignore"):
             loss, slope = found[0].loss, found[0].slope

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as with_fields
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from rerank.core import progress
+from rerank.core import checkpoints, progress
 from rerank.core.errors import ConfigError, FitError, os_error
 from rerank.core.types import Floats
 from rerank.core.workers import parallel
@@ -23,7 +21,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.missing import fit_missing
 from rerank.data.reading import FITTED, DataSection
 from rerank.data.scaling import Scaling, fit_scaling
-from rerank.data.shards.manifest import Manifest, is_sharded, read_manifest
+from rerank.data.shards.manifest import Manifest, is_sharded, manifest_hash, read_manifest
 from rerank.formats.sources import is_path
 from rerank.learners.base import LEARNERS, FitInputs, NothingToLearnError
 from rerank.learners.sums.parts import Parts, SummingLearner
@@ -34,9 +32,11 @@ from rerank.training.data import SideInputs, Split, TrainingData
 from rerank.training.fit import fit_one
 from rerank.training.pipeline import Pipeline, align, for_dev
 from rerank.training.steps.features import FillMissing, ScaleFeatures
+from rerank.training.sums.answers import Answers
 from rerank.training.sums.survey import Survey, scaling_of, sketch_of, survey, unjudged_record
 from rerank.training.sums.work import Work, answers, forget
 
+T = TypeVar("T")
 # Keys of the section ``data`` that a fit over shards takes; those of dev lists, too.
 _TAKEN = ("train", "dev", "features", "missing", "init", "format")
 _GLOBAL = ("minmax", "zscore")  # scalings that need statistics of all items
@@ -111,6 +111,7 @@ class ShardParts(Parts):
     ) -> None:
         super().__init__(shards, n_lists, judge)
         self._work = work
+        self.answers = Answers(None)
         self._places = Places([one.form.items for one in work.manifest.shards])
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -127,6 +128,10 @@ class ShardParts(Parts):
             for k, value in zip(some, part, strict=True)
         }
         return [by[k] for k in self._parts]
+
+    def once(self, asked: Sequence[Floats | float], compute: Callable[[], T]) -> T:
+        """Return ``compute()``, or what a checkpoint has kept of it."""
+        return self.answers.once(asked, compute)
 
 
 class Places:
@@ -218,12 +223,13 @@ def fit_shards(
         learner.check_judge(judge)
     with _forgetting():
         parts = _parts(work, heading.source, judge)
+        parts.answers = Answers(checkpoints.slot())
 
         def fit(lists: CandidateLists, **inputs: Any) -> Model:
             return learner.fit_parts(parts, lists, FitInputs(**inputs))
 
         model = fit_one(data, pipeline, fit)
-    _record(model, manifest, found)
+    _record(model, heading.source, manifest, found)
     model.training.unjudged = unjudged_record(found) if learner.needs_labels else None
     if pipeline.metric is not None and hasattr(model, "weights"):
         _add_train_value(model, pipeline, replace(raw, chain=chain), data.train.lists)
@@ -283,12 +289,13 @@ def _data(
     return TrainingData(heading, Split("train", learnt, None, learnt), watched, chain, Chain(), side, initial)
 
 
-def _record(model: Model, manifest: Manifest, found: Sequence[Survey]) -> None:
+def _record(model: Model, source: str, manifest: Manifest, found: Sequence[Survey]) -> None:
     """Complete the training record, which knows the heading alone."""
     training = model.training
-    digest = hashlib.blake2b(msgspec.json.encode(manifest), digest_size=16).hexdigest()
     sizes = {"lists": manifest.n_lists, "items": manifest.n_items}
-    training.data = training.data.with_fields(**sizes, fingerprint=digest, sketch=sketch_of(found))
+    training.data = training.data.with_fields(
+        **sizes, fingerprint=manifest_hash(source), sketch=sketch_of(found)
+    )
 
 
 def _add_train_value(model: Any, pipeline: Pipeline, work: Work, lists: CandidateLists) -> None:

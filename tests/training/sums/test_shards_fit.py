@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,19 @@ from make import lists as make_lists
 from small_shards import Killing, Watching
 
 import rerank
+from rerank.core.checkpoints import CheckpointStore
 from rerank.core.errors import ConfigError, DataNote, FitError, FormatError, RerankError
-from rerank.core.workers import dask, parallel
+from rerank.core.workers import array_spill, dask, parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.shards.write import write_shards
 from rerank.learners.base import LEARNERS
 from rerank.models.base import Model
+from rerank.training import checkpoint as checkpointing
 from rerank.training.data import NO_SIDE_INPUTS
 from rerank.training.options import options_of
 from rerank.training.pipeline import pipeline_of
 from rerank.training.sums import fit as fitting
-from rerank.training.sums.fit import Places, fit_shards, heading_of
+from rerank.training.sums.fit import Places, ShardParts, fit_shards, heading_of
 
 # Settings of learners that sum: those whose sums differ.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -36,8 +40,13 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ranklda": [{"metric": "NDCG@2"}],
     "mrt": [{"metric": "label@1"}],
 }
+# Learners whose model depends on the shards.
+BY_SHARD = ("parameter-mixing",)
 CASES = [
-    (name, one) for name in LEARNERS.names() if LEARNERS.get(name).sums for one in SETTINGS.get(name, [{}])
+    (name, one)
+    for name in LEARNERS.names()
+    if LEARNERS.get(name).sums and name not in BY_SHARD
+    for one in SETTINGS.get(name, [{}])
 ]
 
 
@@ -162,6 +171,17 @@ def test_a_metric_is_asked_for(lists):
         fitted("mrt")
 
 
+def test_parameter_mixing_learns_apart_from_each_shard(lists):
+    n = len(list(Path("s").glob("*.store")))
+    found = fitted("parameter-mixing", {"epochs": 3})
+    expected = rerank.train(lists, "perceptron", epochs=1).training.data
+    own = found.training
+    assert own.notes["parts"] == n - 2  # two shards have equal labels alone
+    assert own.data.with_fields(fingerprint=None) == expected.with_fields(fingerprint=None)
+    with pytest.raises(ConfigError, match="parts: not used by a fit over shards"):
+        fitted("parameter-mixing", {"parts": 3})
+
+
 def test_a_shard_that_changes_in_training_is_named(lists):
     places = sorted(Path("s").glob("*.store"))
     shutil.copytree(places[6], "whole")
@@ -233,6 +253,49 @@ def test_a_scheduler_that_is_lost_is_one_line(cluster, lists, monkeypatch):
         monkeypatch.setattr(there._client, "nthreads", lambda: asked() if next(calls) < 9 else gone())
         with pytest.raises(RerankError, match=r"^tcp://127.0.0.1:\d+: the scheduler is gone \(no answer\)$"):
             fitted("listnet")
+
+
+@pytest.mark.parametrize("name", ["listnet", "parameter-mixing"])
+def test_a_fit_goes_on_after_its_scheduler_was_lost(name, cluster, lists, monkeypatch):
+    given = {"tolerance": 1e-3} if name == "listnet" else {"epochs": 4}
+    alone = fitted(name, given)
+    monkeypatch.setattr(checkpointing, "CheckpointStore", partial(CheckpointStore, least=0.0))
+    asked = ShardParts.each
+    calls: list[int] = []
+
+    def each(self: ShardParts, *question: Any) -> list[Any]:
+        calls.append(1)
+        if len(calls) == 6:
+            raise RerankError("tcp://there: the scheduler is gone")
+        return asked(self, *question)
+
+    monkeypatch.setattr(ShardParts, "each", each)
+    task = partial(rerank.train, "s", name, cluster=cluster, checkpoint="c", **given)
+    with pytest.raises(RerankError, match=r"^tcp://there: .* is gone; kept in c: the same command continues"):
+        task()
+    with pytest.raises(ConfigError, match="c: is of another training"):
+        rerank.train("s", name, cluster=cluster, checkpoint="c", **given, scaling="minmax")
+    with pytest.warns(DataNote, match="c: training continues"):
+        found = task()
+    assert found.weights.tobytes() == alone.weights.tobytes()
+    assert found.curve == alone.curve
+    whole = len(calls) - 6
+    calls.clear()
+    calls.extend([1] * 6)
+    task()
+    assert whole < len(calls) - 6
+    assert not os.path.exists("c")
+
+
+def test_a_full_disk_is_one_line(cluster, lists, monkeypatch):
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(array_spill, "_LARGE", 1)
+    with parallel.using(None, cluster):
+        monkeypatch.setattr(array_spill, "open", full, raising=False)
+        with pytest.raises(RerankError, match=r"^/.*: no space left on device$"):
+            fitted("ridge")
 
 
 def test_shards_stay_where_they_are(monkeypatch):

@@ -72,7 +72,7 @@ class Evaluate(Detailed, Paged, Output, Verb):
     )
     curve_n: int | None = setting(
         None,
-        "values of 1, 2, 4, ... N samples, and where the next ones stop paying; metrics are named "
+        "values of 1, 2, 4, ... N samples, and from which number on more do not gain; metrics are named "
         "without @k: best, maj, wmaj, pass",
         metavar="N",
         group=TESTS,

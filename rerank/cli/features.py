@@ -19,7 +19,7 @@ class Consensus(Writes, Workers, Verb):
 
     data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
     by: tuple[str, ...] = setting(
-        ..., "ngram1 .. ngram4, sBLEU, WER, GDT-TS, or a feature", flags=("--by", "-b"), metavar="WHAT"
+        ..., "utility: ngram1 .. ngram4, sBLEU, WER, GDT-TS, a feature", flags=("--by", "-b"), metavar="WHAT"
     )
     statistic: str = setting("mean", "statistic over the other candidates", metavar="mean|median")
 

@@ -69,7 +69,7 @@ class Permute(Grouped, Workers, Ranked):
 
     model: str = setting(..., "a model file written by 'rerank train'", argument=True, metavar="MODEL")
     data: str = setting(..., "judged lists; - is standard input", argument=True, metavar="DATA")
-    metric: str | None = setting(None, "what to permute", flags=("--metric", "-m"), metavar="METRIC")
+    metric: str | None = setting(None, "metric of the loss", flags=("--metric", "-m"), metavar="METRIC")
     repeats: int = setting(10, "permutations of each list", metavar="N", ge=1, group=TESTS)
     permutation_seed: int = setting(1, "random seed of the permutations", metavar="N", ge=0, group=TESTS)
 

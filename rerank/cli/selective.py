@@ -22,8 +22,8 @@ class UseSelectively(Printed, Verb):
     dev: str | None = setting(
         None, "judged lists to choose by; without them other folds of DATA", metavar="FILE", group=CHOICE
     )
-    dev_scores: str | None = setting(None, "the system's scores of them", metavar="FILE", group=CHOICE)
-    folds: int | None = setting(None, "without --dev [5]", metavar="K", group=CHOICE)
+    dev_scores: str | None = setting(None, "the system's scores of --dev", metavar="FILE", group=CHOICE)
+    folds: int | None = setting(None, "folds of DATA, without --dev [5]", metavar="K", group=CHOICE)
     rule: tuple[str, ...] = setting(
         (),
         "how lists are ordered: margin, gap, entropy, baseline-gap, logistic; repeatable, the first gives "
@@ -33,7 +33,7 @@ class UseSelectively(Printed, Verb):
     )
     alpha: float | None = setting(
         None,
-        "keep the expected loss at most here, instead of the best value; and report sets of items that "
+        "keep the expected loss at or below ALPHA, instead of the best value; and report sets of items that "
         "hold a right one with probability 1 - alpha",
         metavar="ALPHA",
         group=CHOICE,
@@ -111,9 +111,9 @@ class Calibrate(Printed, Verb):
         None, "confidence from which probabilities are computed [gap]", group=CHOICE
     )
     method: Literal["platt", "isotonic", "temperature"] = setting(
-        "platt", "how; temperature: the softmax of all scores, for P(right)", group=CHOICE
+        "platt", "method; temperature: the softmax of all scores, for P(right)", group=CHOICE
     )
-    folds: int = setting(5, "of the cross-validation that measures the error", metavar="K", group=CHOICE)
+    folds: int = setting(5, "folds that measure the calibration error", metavar="K", group=CHOICE)
     out: str | None = setting(
         None, "write the model with its probabilities", flags=("--out", "-o"), metavar="FILE", group=OUTPUTS
     )
@@ -164,7 +164,7 @@ class SendLists(Printed, Verb):
     )
     cost: str = setting(
         "lists",
-        "lists (all cost the same), items, or a file as of --list-weights",
+        "lists (all cost the same), items, or a file in the form of --list-weights",
         metavar="COST",
         group=CHOICE,
     )

@@ -27,7 +27,7 @@ class TextReading(Settings):
 
     query_column: str | None = setting(
         None,
-        "column of the questions, the same for all items of a list; without a column of lists it makes them",
+        "column of the questions, one for each list; without a column of lists, equal questions are a list",
         flags=("--query-column", "--query"),
     )
     queries: str | None = setting(

@@ -111,7 +111,7 @@ class TrainOptions(Settings):
     grid: dict[str, Any] = setting(
         {}, "hyperparameter grid: values of the learner's settings, of scaling and of base_scale"
     )
-    seed: int | None = setting(None, "seed of a learner that has one", group="", ge=0)
+    seed: int | None = setting(None, "random seed, for learners that draw", group="", ge=0)
     seeds: int = setting(
         1,
         "train with this many consecutive seeds and keep the run that is best on the development lists, or "

@@ -21,7 +21,7 @@ class TextSettings(Settings):
     )
     stop_words: str | None = setting(
         None,
-        "words of questions that are not looked for, a word per line; english = function words",
+        "words of questions to leave out, a word per line; english = function words",
         metavar="FILE|english",
     )
     unspaced: Literal["bigrams", "characters"] = setting(
@@ -34,7 +34,7 @@ class TextSettings(Settings):
         metavar="FILE",
         path=True,
     )
-    k1: float = setting(1.2, "BM25: how soon further occurrences of a word stop counting", ge=0)
-    b: float = setting(0.75, "BM25: how much long texts are discounted, 0 to 1", ge=0, le=1)
-    mu: float = setting(1000.0, "Dirichlet smoothing: words of the corpus that are added to a text", gt=0)
-    jm_lambda: float = setting(0.1, "Jelinek-Mercer smoothing: weight of the corpus, 0 to 1", gt=0, lt=1)
+    k1: float = setting(1.2, "BM25: how soon repetitions of a word stop counting", metavar="X", ge=0)
+    b: float = setting(0.75, "BM25: how much long texts are discounted, 0 to 1", metavar="X", ge=0, le=1)
+    mu: float = setting(1000.0, "Dirichlet smoothing: words of the corpus added to a text", metavar="X", gt=0)
+    jm_lambda: float = setting(0.1, "Jelinek-Mercer: weight of the corpus, 0 to 1", metavar="X", gt=0, lt=1)

@@ -28,7 +28,7 @@ class Diversifying(Deciding):
     )
     similarity: str | None = setting(
         None,
-        "of two items for mmr and dpp: words, kernel:EXPR, sBLEU, ngram1 .. ngram4, votes, matrix:PATH "
+        "similarity for mmr and dpp: words, kernel:EXPR, sBLEU, ngram1 .. ngram4, votes, matrix:PATH "
         "[words "
         "of texts, otherwise as --utility]",
         metavar="WHAT",
@@ -36,7 +36,7 @@ class Diversifying(Deciding):
     )
     aspects: str | None = setting(
         None,
-        "of the items for xquad and pm2: a file of query, aspect, document and value, or features:ITEMS; "
+        "aspects of items for xquad and pm2: a file of query, aspect, document and value, or features:ITEMS; "
         ",max "
         "at the end divides by the largest value",
         metavar="FILE|features:ITEMS",

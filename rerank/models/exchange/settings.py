@@ -50,7 +50,7 @@ class ImportWeights(Settings):
     )
     out: str = _out("model file to write", "MODEL")
     format: str | None = setting(
-        None, "tsv, moses-ini, bllip or svmtk; default: by content", flags=("--format", "-f"), metavar="NAME"
+        None, "kind: tsv, moses-ini, bllip, svmtk; default: content", flags=("--format", "-f"), metavar="NAME"
     )
     feature_names: str | None = setting(None, "file with the id of each feature (bllip)", metavar="FILE")
     tree_names: str = setting(
@@ -64,7 +64,7 @@ class ExportWeights(Settings):
     """Options of ``rerank weights export``."""
 
     model: str = setting(..., "a linear or preference model", argument=True, metavar="MODEL")
-    to: str = setting(..., "tsv, moses-ini or bllip; svmtk, svmtk-pairs", flags=("--as",), metavar="NAME")
+    to: str = setting(..., "kind: tsv, moses-ini, bllip, svmtk, svmtk-pairs", flags=("--as",), metavar="NAME")
     out: str = _out("file to write; - is standard output", "FILE")
     ini: str | None = setting(None, "a moses.ini whose other content is kept", metavar="OLD.ini")
     feature_names: str | None = setting(None, "file with the id of each feature (bllip)", metavar="FILE")

@@ -28,23 +28,23 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2179),
-    "core": (31, 3357),
-    "data": (36, 5256),
+    "cli": (20, 2178),
+    "core": (31, 3358),
+    "data": (36, 5349),
     "evaluation": (16, 2937),
     "experiments": (10, 1660),
-    "extensions": (62, 9245),
-    "formats": (34, 6552),
+    "extensions": (62, 9247),
+    "formats": (34, 6715),
     "learners": (39, 5791),
-    "metrics": (20, 3232),
+    "metrics": (20, 3330),
     "models": (22, 3312),
     "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2168),
+    "training": (18, 2167),
 }
-LINES, CODE, FILES, SMALL = 76084, 49308, 346, 44
-PRIVATE_ONCE, NAMES_TWICE = 416, 112
+LINES, CODE, FILES, SMALL = 76577, 49663, 346, 44
+PRIVATE_ONCE, NAMES_TWICE = 419, 113
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/questions/focus.py", "extensions/questions/settings.py"),
@@ -81,6 +81,7 @@ NEW_ROOMS = (
     "data/shards/",
     *("learners/sums/", "training/sums/", "learners/parameter_mixing.py"),
     *("formats/sharding.py", "formats/regrouping.py", "cli/convert.py"),
+    *("formats/list_stream.py", "formats/rewriting.py"),
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (400, 70, 8)

@@ -34,8 +34,7 @@ def convert(given: Convert) -> None:
     rerank convert day1.letor day2.letor --shards 256MB --out train.shards
     """
     from rerank.formats.base import format_for
-    from rerank.formats.convert import save
-    from rerank.formats.sources import size_of
+    from rerank.formats.rewriting import convert_file
 
     if given.shards is not None:
         from rerank.formats.sharding import convert_to_shards
@@ -47,5 +46,5 @@ def convert(given: Convert) -> None:
         return
     if len(given.data) > 1:
         raise ConfigError(f"found {len(given.data)} inputs, expected one; --shards SIZE takes several")
-    lists = save(given.data[0], given.out, given.to, reading=given.reading)
-    inform(f"{size_of(lists)} to {given.out} ({given.to or format_for(given.out)})")
+    size = convert_file(given.data[0], given.out, given.to, reading=given.reading)
+    inform(f"{size} to {given.out} ({given.to or format_for(given.out)})")

@@ -167,5 +167,4 @@ def label(given: Label) -> None:
 
     if not by_comparisons(given):
         per_item = "-" if given.out is None and given.per_item is None else given.per_item
-        made = labelling.label(per_item=per_item, **given.others("per_item", *FromComparisons.settings))
-        inform(labelling.spread_of(made, given.metric[0]))
+        inform(labelling.label_file(per_item=per_item, **given.others("per_item", *FromComparisons.settings)))

@@ -126,6 +126,10 @@ class FormatError(RerankError):
         return FormatError, (self.path, self.line, self.found, self.expected)
 
 
+class NeedsWholeError(FormatError):
+    """Something that readers and writers of whole files accept, and those of blocks do not."""
+
+
 class ConfigError(RerankError):
     """A setting, name or option is unknown or out of range."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from rerank.data.selection import selected
 from rerank.data.store import restore
 from rerank.data.store_reader import MANIFEST, META
 from rerank.formats.oddities import note_oddities
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 # What a set may have that a file could lose; run_scores belong to first_best.
 _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
@@ -44,7 +47,8 @@ NEXT_BLOCK: ContextVar[Any] = ContextVar("next block", default=None)
 class Format(ABC):
     """A file format of candidate lists.
 
-    Register a subclass with ``FORMATS.register(name, *aliases)``. It implements ``_read`` and ``_write``;
+    Register a subclass with ``FORMATS.register(name, *aliases)``. It implements ``_read``, and ``_write`` or
+    ``_write_stream``;
     ``read`` and ``write`` do what all formats share.
 
     Attributes
@@ -105,9 +109,19 @@ class Format(ABC):
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         """Read ``path`` as ``read`` says; ``refs`` and ``distinct`` are applied afterwards."""
 
-    @abstractmethod
     def _write(self, lists: CandidateLists, path: str) -> None:
         """Write ``lists`` as ``write`` says, without reporting what is left out."""
+        raise NotImplementedError(f"{type(self).__name__} has neither _write nor _write_stream")
+
+    def _write_stream(self, stream: ListStream, path: str) -> None:
+        """Write lists block by block; a format that does not override this gets all lists at once."""
+        for lists in stream:
+            self._write(lists, path)
+
+    @classmethod
+    def writes_blocks(cls) -> bool:
+        """Return whether the format writes lists block by block."""
+        return cls._write_stream is not Format._write_stream
 
     @opening_once
     def read(self, path: str, options: ReadOptions) -> CandidateLists:
@@ -171,10 +185,20 @@ class Format(ABC):
         DataError
             If reading the file back would not give the same values in the columns that the format holds.
         """
-        self._write(lists, path)
-        left = [name for name in COLUMNS if _has(lists, name) and not self.keeps(lists, name)]
+        from rerank.formats.list_stream import ListStream
+
+        self.write_stream(ListStream.of(lists), path)
+
+    def write_stream(self, stream: ListStream, path: str) -> None:
+        """Write lists as ``write`` does, block by block if the format ``writes_blocks``."""
+        left: set[str] = set()
+
+        def watch(lists: CandidateLists) -> None:
+            left.update(name for name in COLUMNS if _has(lists, name) and not self.keeps(lists, name))
+
+        self._write_stream(stream.watched(watch), path)
         if left:
-            lost = ", ".join(WORDS.get(name, name) for name in left)
+            lost = ", ".join(WORDS.get(name, name) for name in COLUMNS if name in left)
             warnings.warn(f"{path}: {self.name} holds no {lost}; left out", DataNote, stacklevel=2)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:

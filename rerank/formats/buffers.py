@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from typing import IO
 
 import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import BLOCK, Buffer, read_blocks, shown
-from rerank.core.files.write import atomic_write
 from rerank.core.types import Bytes, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -131,18 +131,15 @@ def blocks(sizes: Index) -> list[tuple[int, int]]:
 
 
 def write_blocks(
-    path: str, sizes: Index, render: Callable[[int, int, Bytes], int], header: bytes = b"", spare: int = 0
+    file: IO[bytes], sizes: Index, render: Callable[[int, int, Bytes], int], spare: int = 0
 ) -> None:
-    """Write lines that a kernel renders into a buffer, block by block, atomically.
+    """Write lines that a kernel renders into a buffer, block by block.
 
     sizes : int64 (n_lines), the most bytes that each line takes.
     render : called with the range of lines and the buffer; returns the bytes it has filled.
-    header : bytes before the first line.
     spare : bytes that a block may take beyond its lines.
     """
     bounds = blocks(sizes)
     out = np.empty(max(int(sizes[a:b].sum()) for a, b in bounds) + spare, dtype=np.uint8)
-    with atomic_write(path) as file:
-        file.write(header)
-        for a, b in bounds:
-            file.write(out[: render(a, b, out)].data)
+    for a, b in bounds:
+        file.write(out[: render(a, b, out)].data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rerank.core.errors import ConfigError
@@ -13,7 +13,7 @@ from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 from rerank.formats import base
-from rerank.formats.scores import read_scores
+from rerank.formats.scores import ScoreFile
 from rerank.formats.sources import (
     Data,
     all_or_none,
@@ -113,16 +113,37 @@ def append(
     files = [os.fspath(values) for values in columns.values() if is_path(values)]
     target = None if out is None else checked_format(out, to, data, reading, *files)
     lists = read_lists(data, reading)
-    added = {}
-    for name, values in columns.items():
-        given = (
-            read_scores(os.fspath(values), lists) if is_path(values) else vector(values, name, lists.n_items)
-        )
-        added[name] = lists.from_input_order(given)
-    made = lists.with_added(added)
+    (made,) = appending(columns)(iter([lists]), True)
     if out is not None and target is not None:
         base.save(made, out, target)
     return made
+
+
+def appending(
+    columns: Mapping[str, Any],
+) -> Callable[[Iterator[CandidateLists], bool], Iterator[CandidateLists]]:
+    """Return what adds features to lists block by block, see ``append``; its values are those of all blocks.
+
+    The second argument says whether the only block is all.
+    """
+
+    def change(blocks: Iterator[CandidateLists], whole: bool) -> Iterator[CandidateLists]:
+        files = {name: ScoreFile(os.fspath(path)) for name, path in columns.items() if is_path(path)}
+        n_items, source = 0, ""
+        for lists in blocks:
+            n_items, source = n_items + lists.n_items, lists.source
+            added = {}
+            for name, values in columns.items():
+                file = files.get(name)
+                given = vector(values, name, lists.n_items) if file is None else file.take(lists.n_items)
+                if file is not None and (len(given) < lists.n_items or whole):
+                    file.check_end(n_items + sum(one.n_items for one in blocks), source)
+                added[name] = lists.from_input_order(given)
+            yield lists.with_added(added)
+        for file in files.values():
+            file.check_end(n_items, source)
+
+    return change
 
 
 def split(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any, ClassVar
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from rerank.core import memory
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.archives import check_inflated
 from rerank.core.files.read import first_bytes, is_pipe, opened, read_bytes, shown
-from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.class_sets import EXPECTED, class_column
@@ -39,6 +38,9 @@ from rerank.formats.common import (
 )
 from rerank.formats.table import check_columns, has_classes, text_columns
 from rerank.formats.table.read import note_left_out, roles_of
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 MAGIC = b"PAR1"
 _ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them
@@ -310,25 +312,52 @@ class Parquet(Format):
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         return has_classes(lists) if column == "classes" else super().keeps(lists, column)
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
-        """Write rows in the order of the input, numbers as they are: reading gives the same bits."""
+    def _write_stream(self, stream: ListStream, path: str) -> None:
+        """Write rows in the order of the input, numbers as they are: reading gives the same bits.
+
+        Row groups have the same rows however lists are divided into blocks.
+        """
         pa = arrow()
-        check_columns(lists, path)
-        texts, order = text_columns(lists), in_input_order(lists)
-        fields = [(name, pa.large_string()) for name in texts]
-        fields += [("label", pa.float64())] * (lists.labels is not None)
-        kind = pa.float32() if lists.features.dtype == np.float32 else pa.float64()
-        schema = pa.schema(fields + [(name, kind) for name in lists.names()])
-        with atomic_write(path) as file, pa.parquet.ParquetWriter(_Sink(file), schema) as writer:
-            n = max(_LEAST, _VALUES // max(lists.n_features, 1))
-            for start in range(0, len(order), n):
-                items = order[start : start + n]
-                columns = [_strings(pa, column, items, path) for column in texts.values()]
-                if lists.labels is not None:
-                    columns.append(_numbers(pa, lists.labels[items]))
-                values = lists.features.take(items).to_dense()
-                columns += [_numbers(pa, values[:, j]) for j in range(lists.n_features)]
-                writer.write_batch(pa.record_batch(columns, schema=schema))
+        writer: Any = None
+        waiting: list[Any] = []
+        n_waiting = 0
+        with stream.open(path) as file, ExitStack() as stack:
+            for lists in stream:
+                check_columns(lists, path)
+                n = max(_LEAST, _VALUES // max(lists.n_features, 1))
+                for batch in _batches(pa, lists, stream.n_lists, n, path):
+                    if writer is None:
+                        writer = stack.enter_context(pa.parquet.ParquetWriter(_Sink(file), batch.schema))
+                    waiting.append(batch)
+                    n_waiting += batch.num_rows
+                    if n_waiting >= n:
+                        table = pa.Table.from_batches(waiting)
+                        writer.write_batch(_one(table.slice(0, n)))
+                        waiting, n_waiting = table.slice(n).to_batches(), n_waiting - n
+            if n_waiting:
+                writer.write_batch(_one(pa.Table.from_batches(waiting)))
+
+
+def _one(table: Any) -> Any:
+    """The rows of a table as one batch."""
+    return table.combine_chunks().to_batches()[0]
+
+
+def _batches(pa: Any, lists: CandidateLists, before: int, n: int, path: str) -> Iterator[Any]:
+    """Yield the rows of lists, ``n`` at a time; ``before`` lists were written before."""
+    texts, order = text_columns(lists, before), in_input_order(lists)
+    fields = [(name, pa.large_string()) for name in texts]
+    fields += [("label", pa.float64())] * (lists.labels is not None)
+    kind = pa.float32() if lists.features.dtype == np.float32 else pa.float64()
+    schema = pa.schema(fields + [(name, kind) for name in lists.names()])
+    for start in range(0, len(order), n):
+        items = order[start : start + n]
+        columns = [_strings(pa, column, items, path) for column in texts.values()]
+        if lists.labels is not None:
+            columns.append(_numbers(pa, lists.labels[items]))
+        values = lists.features.take(items).to_dense()
+        columns += [_numbers(pa, values[:, j]) for j in range(lists.n_features)]
+        yield pa.record_batch(columns, schema=schema)
 
 
 class _Sink:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.files.read import Buffer, read_bytes, read_head, shown
+from rerank.core.files.read import read_blocks, read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import number
 from rerank.core.types import Floats
@@ -27,7 +27,7 @@ from rerank.formats.buffers import BOM
 from rerank.formats.builders import Grouper, StringBuilder, filled_lines
 from rerank.formats.common import finite, in_list_order, quoted
 
-_AT_ONCE = 1 << 20  # bytes of lines that are objects at a time
+_AT_ONCE = 1 << 18  # bytes of lines that are objects at a time
 _OF_NUMBERS = b"0123456789+-.eE \t\r\n"
 
 
@@ -36,40 +36,75 @@ def read_scores(path: str, lists: CandidateLists) -> Floats:
 
     Raises FormatError, with the line, if a score is not a finite number, or if there are too few or many.
     """
-    data = read_bytes(path)
-    name = shown(path)
-    start = len(BOM) if data[: len(BOM)] == BOM else 0
-    scores = np.empty(lists.n_items)
-    n = 0
-    for lines in _lines(data, start):
-        try:
-            values = np.array([float(line) for line in lines], dtype=np.float64)
-        except ValueError:
-            values = np.array([np.nan])
-        # Python also takes 1_000, inf, nan and digits of other scripts for numbers.
-        if b" ".join(lines).translate(None, _OF_NUMBERS) or not np.isfinite(values).all():
-            known = [number(line.decode("utf-8", "replace").strip(" \t\r")) is not None for line in lines]
-            at = known.index(False)
-            found = lines[at].decode("utf-8", "replace").strip()
-            found = repr(found[:40]) if found else "an empty line"
-            raise FormatError(name, n + at + 1, found, "a score (a finite number)")
-        scores[n : n + len(values)] = values[: max(len(scores) - n, 0)]
-        n += len(values)
-    if n != lists.n_items:
-        expected = f"{lists.n_items} scores, one for each item of {lists.source}"
-        raise FormatError(name, None, f"{n} scores", expected)
+    file = ScoreFile(path)
+    scores = file.take(lists.n_items)
+    file.check_end(lists.n_items, lists.source)
     return scores
 
 
-def _lines(data: Buffer, start: int) -> Iterator[list[bytes]]:
-    """Yield the lines from byte ``start`` on, some at a time; a last one of blanks alone is left out."""
-    while (stop := data.find(b"\n", start + _AT_ONCE)) >= 0:
-        yield bytes(data[start:stop]).split(b"\n")
-        start = stop + 1
-    lines = bytes(data[start:]).split(b"\n")
+class ScoreFile:
+    """A file of scores, one per line, that is read as its scores are taken; ``-`` is standard input.
+
+    Its methods raise FormatError, with the line, if a score is not a finite number.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.n = path, 0  # scores that were read
+        self._blocks = self._values()
+        self._rest = np.empty(0)
+
+    def take(self, n: int) -> Floats:
+        """Return the next ``n`` scores, fewer at the end of the file."""
+        parts, held = [self._rest], len(self._rest)
+        while held < n and (values := next(self._blocks, None)) is not None:
+            parts.append(values)
+            held += len(values)
+        found = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        self._rest = found[n:]
+        return found[:n]
+
+    def check_end(self, n_items: int, source: str) -> None:
+        """Raise FormatError if the file does not have ``n_items`` scores in all; the rest of it is read."""
+        for _ in self._blocks:
+            pass
+        if self.n != n_items:
+            expected = f"{n_items} scores, one for each item of {source}"
+            raise FormatError(shown(self.path), None, f"{self.n} scores", expected)
+
+    def _values(self) -> Iterator[Floats]:
+        for lines in _lines(self.path):
+            try:
+                values = np.array([float(line) for line in lines], dtype=np.float64)
+            except ValueError:
+                values = np.array([np.nan])
+            # Python also takes 1_000, inf, nan and digits of other scripts for numbers.
+            if b" ".join(lines).translate(None, _OF_NUMBERS) or not np.isfinite(values).all():
+                known = [number(line.decode("utf-8", "replace").strip(" \t\r")) is not None for line in lines]
+                at = known.index(False)
+                found = lines[at].decode("utf-8", "replace").strip()
+                found = repr(found[:40]) if found else "an empty line"
+                raise FormatError(shown(self.path), self.n + at + 1, found, "a score (a finite number)")
+            self.n += len(values)
+            yield values
+
+
+def _lines(path: str) -> Iterator[list[bytes]]:
+    """Yield the lines of a file, some at a time; a last one of blanks alone is left out."""
+    rest, first = b"", True
+    for block in read_blocks(path):
+        text = rest + block
+        if first and len(text) >= len(BOM):
+            text, first = text.removeprefix(BOM), False
+        start = 0
+        while (stop := text.find(b"\n", start + _AT_ONCE)) >= 0:
+            yield text[start:stop].split(b"\n")
+            start = stop + 1
+        rest = text[start:]
+    lines = (rest.removeprefix(BOM) if first else rest).split(b"\n")
     if not lines[-1].strip():
         lines.pop()
-    yield lines
+    if lines:
+        yield lines
 
 
 SCORE = "score"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from rerank.core.errors import ConfigError
+from rerank.core.errors import ConfigError, NeedsWholeError
 from rerank.core.files.read import is_pipe, opening_once, read_head
 from rerank.core.text import count
 from rerank.data.lists import CandidateLists
@@ -18,7 +18,7 @@ from rerank.data.shards.write import key_of, write_shards
 from rerank.formats.base import format_of, load_for
 from rerank.formats.regrouping import regrouped_blocks
 from rerank.formats.sources import check_outputs
-from rerank.formats.streaming import ListsApartError, NeedsWholeError, blocks_of
+from rerank.formats.streaming import ListsApartError, blocks_of
 from rerank.formats.streaming.chunks import with_empty_ids
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([kKMG]?)B?")

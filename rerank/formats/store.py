@@ -6,7 +6,7 @@ A sharded store is read as one, see rerank/data/shards.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,13 @@ from rerank.core.errors import ConfigError, os_error
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.shards.read import read_stored
-from rerank.data.store import write_store
+from rerank.data.store import write_store_blocks
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
 from rerank.formats.feature_columns import columns_to_keep, narrowed
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 
 @FORMATS.register("store")
@@ -47,11 +50,11 @@ class Store(Format):
             return replace(lists, features=features.compressed())
         return lists
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
+    def _write_stream(self, stream: ListStream, path: str) -> None:
         if path == "-":
             raise ConfigError("a store is a directory: it cannot be written to standard output")
         try:
-            write_store(lists, path)
+            write_store_blocks(stream, path)
         except OSError as error:
             raise os_error(path, error) from None
 

@@ -82,13 +82,18 @@ def attach_references(
         return lists
     if lists.references:
         raise ConfigError(f"{lists.source}: holds its own references, so refs={paths[0]!r} cannot be given")
-    ids = list(lists.list_ids or ())
-    numbers: Index | None = None
-    if ids and all(map(_NUMBER.fullmatch, ids)):
-        numbers = np.array(list(map(int, ids)), dtype=np.int64)
+    numbers = numbers_of(lists)
     given = map(read_lines, paths) if columns is None else columns
     found = tuple(_column(lists, path, lines, numbers) for path, lines in zip(paths, given, strict=True))
     return replace(lists, references=found, counts={})  # counts were of other references
+
+
+def numbers_of(lists: CandidateLists) -> Index | None:
+    """Return the ids of the lists as whole numbers (n_lists), None if one is none."""
+    ids = list(lists.list_ids or ())
+    if not ids or not all(map(_NUMBER.fullmatch, ids)):
+        return None
+    return np.array(list(map(int, ids)), dtype=np.int64)
 
 
 def _column(lists: CandidateLists, path: str, lines: StringColumn, numbers: Index | None) -> StringColumn:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from rerank.core import progress
-from rerank.core.errors import DataNote, FormatError
+from rerank.core.errors import DataNote, FormatError, NeedsWholeError
 from rerank.core.files.read import opening_once, shown
 from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
@@ -28,7 +28,7 @@ from rerank.data.overlap import LEAST_SHARE, found_in
 from rerank.data.reading import Reading, read_as
 from rerank.formats.base import format_of
 from rerank.formats.common import note
-from rerank.formats.streaming import Blocks, NeedsWholeError, blocks_of
+from rerank.formats.streaming import Blocks, blocks_of
 from rerank.formats.streaming.chunks import with_empty_ids
 from rerank.metrics.relevance import resolve_ties
 from rerank.models.base import Model

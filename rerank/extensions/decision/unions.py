@@ -21,7 +21,8 @@ from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.reading import Reading
 from rerank.extensions.decision.utilities import Pairing, distinct
 from rerank.formats.base import save
-from rerank.formats.convert import append
+from rerank.formats.convert import append, appending
+from rerank.formats.rewriting import convert_file
 from rerank.formats.sources import Data, checked_format, is_path, read_lists
 
 # Columns of items and of lists that must agree if both sets have them.
@@ -108,7 +109,11 @@ def append_typed(
         if name in named:
             raise ConfigError(f"feature {name!r} is given twice")
         named[name] = path
-    append(data, named, out, to, reading=reading)
+    if out is None or not is_path(data):
+        append(data, named, out, to, reading=reading)
+    else:
+        checked_format(out, to, data, reading, *named.values())
+        convert_file(os.fspath(data), out, to, change=appending(named), reading=reading or Reading())
     return []
 
 

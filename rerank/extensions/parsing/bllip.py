@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.read import Buffer, read_bytes, shown
-from rerank.core.files.write import write_lines
+from rerank.core.files.write import atomic_write, write_lines
 from rerank.core.text import count
 from rerank.core.types import Bytes, Counts, Floats, Index, Ints
 from rerank.data.columns.offsets import fresh_array, offsets_of
@@ -211,7 +211,9 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     sizes = np.add.reduceat(_PARSE_BOUND + _VALUE_BOUND * most_values(matrix), lists.offsets[:-1])
     lines = BllipLines(matrix, last, lists.offsets, edges, ids)
     header = b"S=%d\n" % lists.n_lists
-    write_blocks(path, sizes + _LINE_BOUND, lines.render, header=header, spare=_VALUE_BOUND)
+    with atomic_write(path) as file:
+        file.write(header)
+        write_blocks(file, sizes + _LINE_BOUND, lines.render, spare=_VALUE_BOUND)
 
 
 def _edges(lists: CandidateLists, path: str) -> Index:

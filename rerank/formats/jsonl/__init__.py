@@ -46,12 +46,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.files.write import atomic_write
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -63,6 +62,9 @@ from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, r
 from rerank.formats.jsonl.columns import TREES
 from rerank.formats.jsonl.read import read_jsonl
 from rerank.formats.jsonl.schema import PROMPTS
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 Row = dict[str, float | None]
 Strings = dict[str, StringColumn]
@@ -110,22 +112,25 @@ class JSONLines(Format):
         lists = read_jsonl(path, options)
         return lists if options.answer_pattern is None else with_answers(lists, options.answer_pattern)
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
-        names = lists.names()
-        if first_repeated(names) is not None:
-            raise DataError(f"{path}: jsonl cannot hold two features with the same name; {STORE}")
-        refuse_equal_ids(lists, "jsonl", path)
-        trees = {
-            name: bracket_strings(lists.forest(name), "tree", "jsonl", path) for name in lists.tree_names()
-        }
-        with atomic_write(path) as file:
-            for i in range(lists.n_lists):
-                file.write(_line(lists, i, names, trees, path))
+    def _write_stream(self, stream: ListStream, path: str) -> None:
+        with stream.open(path) as file:
+            for lists in stream:
+                names = lists.names()
+                if first_repeated(names) is not None:
+                    raise DataError(f"{path}: jsonl cannot hold two features with the same name; {STORE}")
+                refuse_equal_ids(lists, "jsonl", path)
+                trees = {
+                    name: bracket_strings(lists.forest(name), "tree", "jsonl", path)
+                    for name in lists.tree_names()
+                }
+                for i in range(lists.n_lists):
+                    first = i == 0 and stream.n_lists == 0
+                    file.write(_line(lists, i, names, trees, path, first))
 
 
-def _line(lists: CandidateLists, i: int, names: list[str], trees: Strings, path: str) -> bytes:
+def _line(lists: CandidateLists, i: int, names: list[str], trees: Strings, path: str, first: bool) -> bytes:
     """Return the line of list ``i``; numbers are written as Python does it, which is exact."""
-    line = _ENCODER.encode(_entry(lists, i, names, trees))
+    line = _ENCODER.encode(_entry(lists, i, names, trees, first))
     for char, escape in _LINE_ENDS.items():
         if char in line:
             line = line.replace(char, escape)
@@ -136,7 +141,7 @@ def _line(lists: CandidateLists, i: int, names: list[str], trees: Strings, path:
         raise DataError(f"{path}: {found}, which JSON must be; {STORE}") from None
 
 
-def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings) -> dict[str, Any]:
+def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings, first: bool) -> dict[str, Any]:
     """Return list ``i`` as the object of its line."""
     start, stop = lists.offsets[i : i + 2].tolist()
     columns: dict[str, list[Any]] = {}
@@ -151,7 +156,7 @@ def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings) -> d
     if lists.structures:
         named = {name: trees[name] for name in lists.structures}
         columns[TREES] = [{name: some[k] for name, some in named.items()} for k in range(start, stop)]
-    columns["features"] = _features(lists, start, stop, names)
+    columns["features"] = _features(lists, start, stop, names, first)
     candidates = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     out: dict[str, Any] = {} if lists.list_ids is None else {"id": lists.list_ids[i]}
     if lists.prompts is not None:
@@ -162,11 +167,11 @@ def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings) -> d
     return out
 
 
-def _features(lists: CandidateLists, start: int, stop: int, names: list[str]) -> list[Row]:
+def _features(lists: CandidateLists, start: int, stop: int, names: list[str], first: bool) -> list[Row]:
     """Return the features of some items by name.
 
-    Zeros of sparse rows are left out, unless the lists have missing values, which are null. The first item
-    has every name, in order, so that columns keep their places.
+    Zeros of sparse rows are left out, unless the lists have missing values, which are null. Of the first
+    list the first item has every name, in order, so that columns keep their places.
     """
     block = lists.features.take(slice(start, stop))
     if isinstance(block, Dense) or lists.has_missing:
@@ -176,7 +181,7 @@ def _features(lists: CandidateLists, start: int, stop: int, names: list[str]) ->
     data = np.ones(len(csr.indices)) if csr.data is None else csr.data
     cells = list(zip([names[j] for j in csr.indices.tolist()], data.tolist(), strict=True))
     rows: list[Row] = [dict(cells[a:b]) for a, b in itertools.pairwise(csr.indptr.tolist())]
-    if start == 0:
+    if first:
         rows[0] = {**dict.fromkeys(names, 0.0), **rows[0]}
     return rows
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import IO, TYPE_CHECKING, ClassVar
 
 import numpy as np
 from msgspec import Struct
 
-from rerank.core.errors import DataError, FormatError
+from rerank.core.errors import DataError, FormatError, NeedsWholeError
 from rerank.core.files.read import read_bytes, shown
 from rerank.core.files.write import write_lines
 from rerank.core.text import count
-from rerank.core.types import Floats, Index
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.base import FORMATS, Format, ReadOptions
@@ -31,6 +31,9 @@ from rerank.formats.common import (
 from rerank.formats.moses.read import read_lists
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_of
 from rerank.native.formats._write import MosesLines, most_values
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 _LINE = re.compile(rb"[^\S\n]*+[^|\s][^|\n]*+\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")  # *+: no backtracking
 
@@ -76,10 +79,38 @@ class Moses(Format):
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         return read_lists([path, *options.merge], options)
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
-        # Columns Name_0, Name_1, ... of dense features become one ``Name= v v``, others ``Name= v``, those
-        # without names numbers alone. NaN is left out.
-        ids = _list_ids(lists, path)
+    def _write_stream(self, stream: ListStream, path: str) -> None:
+        with stream.open(path) as file:
+            writer, held = _Writer(path, file, stream.whole), None
+            for lists in stream:
+                if held is not None:
+                    writer.write(held)
+                held = lists  # the last line of sparse rows names columns that no other line names
+                if lists.features.layout == "dense":
+                    writer.write(lists)
+                    held = None
+            if held is not None:
+                writer.write(held, last=True)
+            writer.check_end()
+
+
+class _Writer:
+    """Writes lists, block by block.
+
+    Columns Name_0, Name_1, ... of dense features become one ``Name= v v``, others ``Name= v``, those without
+    names numbers alone. NaN is left out.
+    """
+
+    def __init__(self, path: str, file: IO[bytes], whole: bool) -> None:
+        self.path, self.file, self.whole = path, file, whole
+        self.n_lists = self.n_named = 0
+        self.names: StringColumn | None = None
+        self.known: Mask = np.zeros(0, dtype=bool)  # columns that have had a value
+
+    def write(self, lists: CandidateLists, *, last: bool = False) -> None:
+        """Write some lists; ``last`` is needed for sparse rows."""
+        path = self.path
+        ids = _list_ids(lists, path, self.n_lists)
         texts, scores, matrix = lists.texts, lists.base_scores, lists.features.matrix()
         if texts is not None:
             _check_texts(texts, path)
@@ -87,7 +118,11 @@ class Moses(Format):
             raise DataError(f"{path}: moses cannot hold items without a score; {STORE}")
         items, list_index = _item_order(lists, path), lists.list_index
         names = _names(lists, path)
-        _check_missing(lists, items, path)
+        if self.names is not None and names != self.names:
+            expected = "none, or one in the first lines: values of one name are written together"
+            raise NeedsWholeError(lists.source, None, "a missing value", expected)
+        self.names = names
+        self._check_missing(lists, items)
         for column, instead in (("texts", "texts are empty"), ("base_scores", "scores are 0")):
             if getattr(lists, column) is None:
                 note(f"{path}: the lists have no {column}; {instead}")
@@ -96,15 +131,46 @@ class Moses(Format):
         sizes += _LINE_BOUND + ids.lengths()[list_index]
         if texts is not None:
             sizes += texts.lengths()
-        lines = MosesLines(matrix, names, scores, items, list_index, ids, texts)
-        write_blocks(path, sizes[items], lines.render, spare=len(names.data) + len(names))
+        lines = MosesLines(matrix, names, scores, items, list_index, ids, texts, self.n_named, last)
+        write_blocks(self.file, sizes[items], lines.render, spare=len(names.data) + len(names))
+        self.n_named = lines.n_named()
+        self.n_lists += lists.n_lists
+
+    def _check_missing(self, lists: CandidateLists, items: Index) -> None:
+        """Raise DataError if leaving NaN out would lose a column or its place."""
+        if len(self.known) < lists.n_features:
+            self.known = np.zeros(lists.n_features, dtype=bool)
+        if lists.has_missing:
+            check_missing(lists, "moses", self.path)
+        if self.known.all():
+            return
+        if lists.has_missing:
+            here = ~np.isnan(lists.features.to_dense()[items])
+            firsts = np.where(here.any(axis=0), here.argmax(axis=0), len(items))
+            firsts[self.known] = -1
+            if np.any(np.diff(firsts) < 0):
+                raise self._disordered()
+            self.known |= firsts < len(items)
+        else:
+            self.known[:] = True
+        if self.whole:
+            self.check_end()
+
+    def check_end(self) -> None:
+        """Raise DataError if a column has no value in any list."""
+        if not self.known.all():
+            raise self._disordered()
+
+    def _disordered(self) -> DataError:
+        found = "would read features with missing values in another order"
+        return DataError(f"{self.path}: moses {found}; {STORE}")
 
 
-def _list_ids(lists: CandidateLists, path: str) -> StringColumn:
-    """The ids to write: the lists' own, or their numbers from 0."""
+def _list_ids(lists: CandidateLists, path: str, before: int) -> StringColumn:
+    """The ids to write: the lists' own, or their numbers from 0, of which ``before`` are written."""
     ids = lists.list_ids
     if ids is None:
-        return StringColumn.from_strings(str(i) for i in range(lists.n_lists))
+        return StringColumn.from_strings(str(before + i) for i in range(lists.n_lists))
     bad = next((i for i in range(len(ids)) if _BAD_ID.search(ids.bytes_at(i))), None)
     if bad is not None:
         raise DataError(
@@ -170,17 +236,6 @@ def _groups(names: Sequence[str], known: set[str]) -> list[tuple[int, str, int]]
         if n > 1:
             out.append((j, base, n))
     return out
-
-
-def _check_missing(lists: CandidateLists, items: Index, path: str) -> None:
-    """Raise DataError if leaving NaN out would lose a column or its place."""
-    if not lists.has_missing:
-        return
-    check_missing(lists, "moses", path)
-    here = ~np.isnan(lists.features.to_dense()[items])
-    firsts = np.where(here.any(axis=0), here.argmax(axis=0), len(items))
-    if np.any(np.diff(firsts) < 0) or firsts[-1] == len(items):
-        raise DataError(f"{path}: moses would read features with missing values in another order; {STORE}")
 
 
 # The sections of old files, and the names of their features in N-best lists.

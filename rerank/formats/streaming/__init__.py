@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rerank.core.errors import DataNote, RerankError
+from rerank.core.errors import DataNote, NeedsWholeError, RerankError
 from rerank.core.files.read import is_pipe, opened, shown
 from rerank.core.types import Index
 from rerank.data.columns.schema import present
@@ -21,7 +21,6 @@ from rerank.data.reading import Reading, ReadOptions
 from rerank.formats.base import LARGE, NEXT_BLOCK, Format
 from rerank.formats.streaming.chunks import BlockReader
 from rerank.formats.streaming.seen import ListsApartError as ListsApartError
-from rerank.formats.streaming.seen import NeedsWholeError as NeedsWholeError
 from rerank.formats.streaming.seen import SeenLists
 
 _BY_NAME = {"list_column", "label_column", "id_column", "text_column", "answer_column"}
@@ -47,10 +46,13 @@ class Blocks:
     Attributes
     ----------
     path : str
+    ids_differ : bool
+        Whether list ids are not compared.
     """
 
     def __init__(self, reader: BlockReader) -> None:
         self.path = reader.path
+        self.ids_differ = reader.ids_differ
         self._reader = reader
 
     def lists(

@@ -6,17 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rerank.core.errors import FormatError
+from rerank.core.errors import NeedsWholeError
 from rerank.core.types import Index
 from rerank.data.columns.strings import first_again, hashes_of
 from rerank.data.lists import CandidateLists
 from rerank.data.shards.hashing import KnownIds
 from rerank.formats.common import quoted
 from rerank.formats.streaming.chunks import gaps_of
-
-
-class NeedsWholeError(FormatError):
-    """Something that readers of whole files accept, and blocks do not."""
 
 
 class ListsApartError(NeedsWholeError):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rerank.core.errors import FormatError
+from rerank.core.errors import FormatError, NeedsWholeError
 from rerank.core.files.read import shown
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import ReadOptions
-from rerank.formats.streaming.seen import NeedsWholeError
 from rerank.formats.streaming.text import TextBlocks
 from rerank.formats.trec import SIX_FIELDS, as_lists, note_disorder, run_in
 

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from dataclasses import replace
-from typing import ClassVar
+from typing import IO, TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from rerank.formats.common import (
 from rerank.formats.feature_columns import is_wide, read_feature_names
 from rerank.formats.svmlight.read import grouped_items, open_source, read_items
 from rerank.native.formats._write import SvmlightLines, most_values
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 # The start of an item line: a label, or none if a qid or a feature is first. Nothing is read twice.
 _START = re.compile(rb"^[ \t\r]*+(?:([^ \t\r\n#:]++)(?![^ \t\r\n#])|(?=[^ \t\r\n#]))", re.MULTILINE)
@@ -152,7 +155,29 @@ class SVMLight(Format):
         lists = grouped_items(items, read_items(items, names))
         return lists if labels is None else labels.of(lists)
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
+    def _write_stream(self, stream: ListStream, path: str) -> None:
+        with stream.open(path) as file:
+            width, unused, gone = 0, True, False
+            for lists in stream:
+                if lists.n_features > width:
+                    width, unused = lists.n_features, True
+                unused &= unnamed_last(lists.features) >= 0
+                last = unnamed_last(lists.features) if stream.whole else -1
+                if stream.last is not None and not stream.n_items:
+                    last = stream.last
+                    lists = lists.with_features(lists.features.widened(last + 1), lists.feature_names)
+                gone = self._write_block(lists, path, file, stream, last, gone or not stream.n_items)
+            if gone:
+                raise _missing_last(path)
+            if unused and not stream.whole and stream.last is None:
+                from rerank.formats.list_stream import LearntError
+
+                raise LearntError(width - 1)
+
+    def _write_block(
+        self, lists: CandidateLists, path: str, file: IO[bytes], stream: ListStream, last: int, gone: bool
+    ) -> bool:
+        """Write some lists; return whether the last feature is missing in all of them, and was before."""
         labels, classes = lists.labels, None
         if labels is None and lists.classes is not None:
             labels, classes = np.zeros(lists.n_items), written(lists, path)
@@ -162,12 +187,11 @@ class SVMLight(Format):
         lists = rising(lists)
         features = lists.features
         # Readers take the largest index for the number of features, so the last one must be named.
-        if lists.has_missing and np.all(np.isnan(features.column(-1))):
-            raise DataError(
-                f"{path}: svmlight cannot hold a last feature that is missing everywhere; {STORE}"
-            )
+        gone = gone and lists.has_missing and bool(np.all(np.isnan(features.column(-1))))
+        if gone and stream.whole:
+            raise _missing_last(path)
         n_plain = lists.n_items if lists.labels is None else 1
-        list_ids, ids = qids_of(lists, path, self.name, n_plain), lists.item_ids
+        list_ids, ids = qids_of(lists, path, self.name, n_plain, stream.n_lists), lists.item_ids
         if ids is not None:
             check_item_ids(ids, path, self.name)
         items, list_index, matrix = in_input_order(lists), lists.list_index, features.matrix()
@@ -176,9 +200,10 @@ class SVMLight(Format):
             sizes += list_ids.lengths()[list_index]
         for column in (ids, classes):
             sizes += 0 if column is None else column.lengths()
-        values = (matrix, unnamed_last(features), indices_of(lists), np.ascontiguousarray(labels))
+        values = (matrix, last, indices_of(lists), np.ascontiguousarray(labels))
         lines = SvmlightLines(*values, items, list_index, list_ids, ids, classes)
-        write_blocks(path, sizes[items], lines.render)
+        write_blocks(file, sizes[items], lines.render)
+        return gone
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         if column == "classes":  # they replace labels
@@ -215,16 +240,23 @@ def rising(lists: CandidateLists) -> CandidateLists:
     return lists.with_columns([names[j] for j in order.tolist()])
 
 
-def qids_of(lists: CandidateLists, path: str, name: str, n_plain: int) -> StringColumn | None:
+def _missing_last(path: str) -> DataError:
+    return DataError(f"{path}: svmlight cannot hold a last feature that is missing everywhere; {STORE}")
+
+
+def qids_of(
+    lists: CandidateLists, path: str, name: str, n_plain: int, before: int = 0
+) -> StringColumn | None:
     """Return the qids that format ``name`` writes: the lists' ids or numbers.
 
-    ``n_plain`` lists without ids need none. Raises DataError if an id would be read back as another one.
+    ``n_plain`` lists without ids need none; ``before`` lists were written before. Raises DataError if an id
+    would be read back as another one.
     """
     ids = lists.list_ids
     if ids is None:
-        if lists.n_lists == n_plain:
+        if lists.n_lists == n_plain and not before:
             return None
-        return StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
+        return StringColumn.from_strings(str(before + i + 1) for i in range(lists.n_lists))
     refuse_equal_ids(lists, name, path)
     bad = contains(ids, (ids.data <= 32) | (ids.data == ord("#"))) | (ids.lengths() == 0)
     if np.any(bad):

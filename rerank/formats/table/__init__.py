@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import IO, TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.read import plain_suffix
-from rerank.core.files.write import atomic_write
 from rerank.core.tables.data import csv_row
+from rerank.core.types import Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.names import CLASSES, KNOWN
@@ -17,6 +18,9 @@ from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
 from rerank.formats.table.read import read_table
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 _RESERVED = [name for names in KNOWN.values() for name in names]
 _ROWS = 1024
@@ -59,38 +63,64 @@ class TableFormat(Format):
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         return has_classes(lists) if column == "classes" else super().keeps(lists, column)
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
+    def _write_stream(self, stream: ListStream, path: str) -> None:
         """Write rows in the order of the input, separated by tabs if the path ends in .tsv."""
-        check_columns(lists, path)
-        for name, column in zip(lists.names(), lists.features.columns(), strict=True):
-            if lists.has_missing and np.all(np.isnan(column)):
-                raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {STORE}")
-        names = lists.names()
         delimiter = "\t" if plain_suffix(path) == ".tsv" else ","
-        items = in_input_order(lists)
-        texts, labels = text_columns(lists), lists.labels
-        header = [*texts, *(["label"] if labels is not None else []), *names]
-        with atomic_write(path) as file:
-            file.write(_row(header, delimiter, path))
-            for start in range(0, lists.n_items, _ROWS):
-                block = items[start : start + _ROWS]
-                values = lists.features.take(block).to_dense().tolist()
-                for item, row in zip(block.tolist(), values, strict=True):
-                    cells = [column[item] for column in texts.values()]
-                    numbers = row if labels is None else [float(labels[item]), *row]
-                    cells += ["" if number != number else repr(number) for number in numbers]
-                    file.write(_row(cells, delimiter, path))
+        names: list[str] = []
+        empty: Mask | None = None  # whether each column has had no value
+        with stream.open(path) as file:
+            for lists in stream:
+                check_columns(lists, path)
+                names, texts = lists.names(), text_columns(lists, stream.n_lists)
+                if empty is None or empty.any():
+                    now = _are_empty(lists)
+                    empty = now if empty is None else empty & now
+                    if stream.whole:
+                        _refuse_empty(names, empty, path)
+                if not stream.n_items:
+                    label = ["label"] if lists.labels is not None else []
+                    file.write(_row([*texts, *label, *names], delimiter, path))
+                _write_rows(lists, texts, file, delimiter, path)
+            if empty is not None:
+                _refuse_empty(names, empty, path)
 
 
-def text_columns(lists: CandidateLists) -> dict[str, StringColumn]:
-    """Return the columns of texts, a string for each item, by name."""
+def _are_empty(lists: CandidateLists) -> Mask:
+    """Return whether all items lack each feature: bool (n_features)."""
+    if not lists.has_missing:
+        return np.zeros(lists.n_features, dtype=bool)
+    return np.array([np.all(np.isnan(column)) for column in lists.features.columns()], dtype=bool)
+
+
+def _refuse_empty(names: Sequence[str], empty: Mask, path: str) -> None:
+    if empty.any():
+        name = names[int(np.argmax(empty))]
+        raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {STORE}")
+
+
+def _write_rows(
+    lists: CandidateLists, texts: Mapping[str, StringColumn], file: IO[bytes], delimiter: str, path: str
+) -> None:
+    items, labels = in_input_order(lists), lists.labels
+    for start in range(0, lists.n_items, _ROWS):
+        block = items[start : start + _ROWS]
+        values = lists.features.take(block).to_dense().tolist()
+        for item, row in zip(block.tolist(), values, strict=True):
+            cells = [column[item] for column in texts.values()]
+            numbers = row if labels is None else [float(labels[item]), *row]
+            cells += ["" if number != number else repr(number) for number in numbers]
+            file.write(_row(cells, delimiter, path))
+
+
+def text_columns(lists: CandidateLists, before: int = 0) -> dict[str, StringColumn]:
+    """Return the columns of texts, a string for each item, by name; ``before`` lists were written before."""
     classes = lists.classes if has_classes(lists) else None
     found: dict[str, StringColumn] = {}
     examples = classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None
     if not (examples and lists.n_features):  # rows of examples need no list
         ids = lists.list_ids
         if ids is None:
-            ids = StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
+            ids = StringColumn.from_strings(str(before + i + 1) for i in range(lists.n_lists))
         found["list"] = ids.take(lists.list_index)
     more = (("id", lists.item_ids), ("text", lists.texts), ("answer", lists.answers), ("label", classes))
     return found | {name: column for name, column in more if column is not None}

@@ -7,14 +7,13 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import IO, TYPE_CHECKING, ClassVar
 
 import numpy as np
 from msgspec import Struct
 
-from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.errors import ConfigError, DataError, FormatError, NeedsWholeError
 from rerank.core.files.read import read_head, shown
-from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import grouped, offsets_of
@@ -44,6 +43,9 @@ from rerank.formats.jsonl.schema import MisfitError
 from rerank.formats.trec.lines import EXPECTED, Lines, read_lines, read_nested
 from rerank.formats.trec.qrels import with_qrels
 from rerank.native.formats._trec import Scanner
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 SIX_FIELDS = "six fields: query Q0 document rank score tag"
 
@@ -299,11 +301,22 @@ class TRECRun(RunFormat):
     def read_run(path: str, options: ReadOptions) -> Run:
         return read_run(path, options.strict)
 
-    def _write(self, lists: CandidateLists, path: str) -> None:
+    def _write_stream(self, stream: ListStream, path: str) -> None:
         """Write ``base_scores``, lines in the order of the input.
 
         Ranks follow ``first_best``, or the scores if the lists have none; on ties the first item comes first.
         """
+        tag = None
+        with stream.open(path) as file:
+            for lists in stream:
+                found = self._write_block(lists, path, file, stream.n_lists)
+                if tag not in (None, found):
+                    what = "base scores that are not the feature, unlike those before, or the other way round"
+                    raise NeedsWholeError(lists.source, None, what, "one tag for all lines")
+                tag = found
+
+    def _write_block(self, lists: CandidateLists, path: str, file: IO[bytes], before: int) -> bytes:
+        """Write some lists and return the tag; ``before`` lists were written before."""
         scores, ids = lists.base_scores, lists.item_ids
         if scores is None or np.any(np.isnan(scores)):
             which = "base_scores" if scores is None else "base_scores of every item"
@@ -312,7 +325,7 @@ class TRECRun(RunFormat):
             raise DataError(f"{path}: a run needs ids of items, which {lists.source} does not hold")
         queries = lists.list_ids
         if queries is None:
-            queries = StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
+            queries = StringColumn.from_strings(str(before + i + 1) for i in range(lists.n_lists))
         _check_ids(queries, "list", path)
         _check_ids(ids, "item", path)
         refuse_equal_ids(lists, "trec", path)
@@ -324,11 +337,11 @@ class TRECRun(RunFormat):
         ranks = ranks_in(lists.offsets, scores if lists.first_best is None else lists.first_best)
         names = [queries.bytes_at(i) for i in range(lists.n_lists)]
         list_index, tag = lists.list_index, _tag(lists)
-        with atomic_write(path) as file:
-            for item in in_input_order(lists).tolist():
-                score = repr(float(scores[item])).encode()
-                place = names[list_index[item]], ids.bytes_at(item), ranks[item]
-                file.write(b"%b Q0 %b %d %b %b\n" % (*place, score, tag))
+        for item in in_input_order(lists).tolist():
+            score = repr(float(scores[item])).encode()
+            place = names[list_index[item]], ids.bytes_at(item), ranks[item]
+            file.write(b"%b Q0 %b %d %b %b\n" % (*place, score, tag))
+        return tag
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         if column == "feature_names":

@@ -188,7 +188,8 @@ cdef class MosesLines(Lines):
 
     Columns first appear in their order, so that a reader numbers them the same: a line of sparse or mixed
     rows that has a new one also names, with 0, those before it that no line had, and the last line of all
-    names the rest. So lines must be rendered in their order, once.
+    names the rest if ``last``. So lines must be rendered in their order, once; ``named`` columns were named
+    by lines before these.
     IN names (n_features), the bytes before each value; totals (n_items) or None (0); items (n_lines), the
     item of each line; lists (n_items), the list of each item; ids (n_lists); texts (n_items) or None.
     """
@@ -196,13 +197,13 @@ cdef class MosesLines(Lines):
     cdef const double* totals
     cdef const long long* items
     cdef const long long* lists
-    cdef Py_ssize_t n_lines
+    cdef Py_ssize_t last_line
     cdef long long named  # columns that earlier lines had
     cdef Column names, ids, texts
 
     def __init__(
         self, Matrix matrix, names, const double[::1] totals, const long long[::1] items,
-        const long long[::1] lists, ids, texts,
+        const long long[::1] lists, ids, texts, long long named, bint last,
     ):
         cdef Strings of_columns = Strings(names)
         cdef Strings of_lists = Strings(ids)
@@ -212,11 +213,15 @@ cdef class MosesLines(Lines):
         self.totals = &totals[0] if totals is not None else NULL
         self.items = &items[0]
         self.lists = &lists[0]
-        self.n_lines = items.shape[0]
-        self.named = 0
+        self.last_line = items.shape[0] - 1 if last else -1
+        self.named = named
         self.names = of_columns.column
         self.ids = of_lists.column
         self.texts = of_items.column
+
+    def n_named(self):
+        """Return how many columns lines have named so far."""
+        return self.named
 
     cdef unsigned char* put_zeros(self, unsigned char* out, long long stop) noexcept nogil:
         """Write the columns up to ``stop`` that no line had, with value 0."""
@@ -246,7 +251,7 @@ cdef class MosesLines(Lines):
                 self.named = v.column + 1
             out = put_string(out, &names, v.column)
             out = put_number(out, v.value)
-        if leaves_out and k == self.n_lines - 1:
+        if leaves_out and k == self.last_line:
             out = self.put_zeros(out, v.X.n_features)
         memcpy(out, <const char*>b" ||| ", 5)
         return put_number(out + 5, self.totals[i] if self.totals != NULL else 0.0)

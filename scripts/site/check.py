@@ -7,12 +7,14 @@ Needs Chromium and its driver. Prints each fault, and exits with 1 if there is o
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -28,6 +30,7 @@ FLAGS = (
     *("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-dev-shm-usage", "disable-sync"),
     *("disable-background-networking", "disable-component-update", "allow-file-access-from-files"),
 )
+BROWSERS = 3
 WIDTHS, SCHEMES = (390, 1280), ("default", "slate")
 FETCHED = ("script", "link", "img", "iframe")  # tags whose addresses a browser opens by itself
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="ascii")
@@ -113,81 +116,94 @@ def broken_links(site: Path) -> Iterator[str]:
                     yield f"{name}: no such anchor: {link}"
 
 
-def browser(profile: str) -> webdriver.Chrome:
-    """Return Chromium without a network."""
+@contextlib.contextmanager
+def browser() -> Iterator[Any]:
+    """Open Chromium without a network, with a profile of its own."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-    for flag in (*FLAGS, f"user-data-dir={profile}"):
-        options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    driver.execute_cdp_cmd("Network.enable", {})
-    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
-    return driver
+    with tempfile.TemporaryDirectory() as profile:
+        for flag in (*FLAGS, f"user-data-dir={profile}"):
+            options.add_argument(f"--{flag}")
+        driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        try:
+            driver.execute_cdp_cmd("Network.enable", {})
+            offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+            driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+            yield driver
+        finally:
+            driver.quit()
 
 
-def looks(driver: Any, site: Path) -> Iterator[str]:
+def looks(site: Path) -> Iterator[str]:
     """Yield errors of the console, pages wider than the window, and texts that are hard to see.
 
-    Every page is opened once. Pages of the reference share one template: the contrast of one of each kind
-    stands for the others.
+    Every page is opened once, by one of several browsers. Pages of the reference share one template: the
+    contrast of one of each kind stands for the others.
     """
     kinds = set()
+    pages = []
     for path in sorted(site.rglob("*.html")):
-        if path.name == "404.html":  # its links are those of the site's address
-            continue
-        name = path.relative_to(site)
-        is_alike = name.parts[0] == "reference" and path.parent in kinds
-        kinds.add(path.parent)
-        driver.get(path.as_uri())
-        for width in WIDTHS:
-            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-            if wide := driver.execute_script(WIDE):
-                yield f"{name}: {wide} pixels wide in a window of {width}"
-            for scheme in () if is_alike else SCHEMES:
-                driver.execute_script(SCHEME, scheme)
-                for found in driver.execute_script(CONTRAST):
-                    yield f"{name}, {scheme}, {width} pixels: contrast {found}"
-        for entry in driver.get_log("browser"):
-            if entry["level"] in ("SEVERE", "WARNING"):
-                yield f"{name}: {entry['message']}"
+        if path.name != "404.html":  # its links are those of the site's address
+            is_alike = path.relative_to(site).parts[0] == "reference" and path.parent in kinds
+            kinds.add(path.parent)
+            pages.append((path, is_alike))
+    with ThreadPoolExecutor(BROWSERS) as pool:
+        parts = [pages[i::BROWSERS] for i in range(BROWSERS)]
+        for faults in pool.map(looks_of, parts, repeat(site)):
+            yield from faults
 
 
-def searches(driver: Any, site: Path) -> Iterator[str]:
+def looks_of(pages: Iterable[tuple[Path, bool]], site: Path) -> list[str]:
+    """Return the faults of some pages, which are opened in a browser of their own."""
+    faults = []
+    with browser() as driver:
+        for path, is_alike in pages:
+            name = path.relative_to(site)
+            driver.get(path.as_uri())
+            for width in WIDTHS[: 1 if is_alike else None]:
+                size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+                driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+                if wide := driver.execute_script(WIDE):
+                    faults.append(f"{name}: {wide} pixels wide in a window of {width}")
+                for scheme in () if is_alike else SCHEMES:
+                    driver.execute_script(SCHEME, scheme)
+                    found = driver.execute_script(CONTRAST)
+                    faults += [f"{name}, {scheme}, {width} pixels: contrast {one}" for one in found]
+            errors = [entry for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+            faults += [f"{name}: {entry['message']}" for entry in errors]
+    return faults
+
+
+def searches(site: Path) -> Iterator[str]:
     """Yield searches whose first results lack the page that answers."""
-    driver.get((site / "index.html").as_uri())
-    driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
-    field = driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
-    WebDriverWait(driver, 60).until(expected_conditions.visibility_of(field))
-    for text, page in SEARCHES.items():
-        driver.execute_script(SEARCH, field, text)
-        try:
-            results = WebDriverWait(driver, 60).until(
-                lambda found: found.find_elements(By.CSS_SELECTOR, RESULTS)
-            )
-        except TimeoutException:
-            yield f"search {text!r}: no results"
-            continue
-        first = [one.get_attribute("href") for one in results[:FIRST]]
-        if not any(urlsplit(link).path.endswith(f"/{page}") for link in first):
-            found = [link.partition(f"{site.as_posix()}/")[2] for link in first]
-            yield f"search {text!r}: {page} is not among {found}"
+    with browser() as driver:
+        driver.get((site / "index.html").as_uri())
+        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        field = driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
+        WebDriverWait(driver, 60).until(expected_conditions.visibility_of(field))
+        for text, page in SEARCHES.items():
+            driver.execute_script(SEARCH, field, text)
+            try:
+                results = WebDriverWait(driver, 60).until(
+                    lambda found: found.find_elements(By.CSS_SELECTOR, RESULTS)
+                )
+            except TimeoutException:
+                yield f"search {text!r}: no results"
+                continue
+            first = [one.get_attribute("href") for one in results[:FIRST]]
+            if not any(urlsplit(link).path.endswith(f"/{page}") for link in first):
+                found = [link.partition(f"{site.as_posix()}/")[2] for link in first]
+                yield f"search {text!r}: {page} is not among {found}"
 
 
 def main() -> int:
     """Print the faults of the site that the command line names."""
     site = Path(sys.argv[1]).resolve()
     faults = 0
-    with tempfile.TemporaryDirectory() as profile:
-        driver = browser(profile)
-        try:
-            for fault in chain(broken_links(site), searches(driver, site), looks(driver, site)):
-                print(fault, flush=True)
-                faults += 1
-        finally:
-            driver.quit()
+    for fault in chain(broken_links(site), searches(site), looks(site)):
+        print(fault, flush=True)
+        faults += 1
     print(f"{faults} faults")
     return min(faults, 1)
 

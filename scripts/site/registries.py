@@ -180,14 +180,19 @@ def _text(paragraph: str) -> str:
 
 
 def _seen_in(name: str, manual: Mapping[str, str]) -> str:
-    """Return links to the pages of the manual that name an entry, those with a heading of it first."""
+    """Return links to the pages of the manual that name an entry.
+
+    Those with a heading of it come first, then those that begin a line or an item with it. Results come last.
+    """
     code = re.compile(rf"`{re.escape(name)}(@\w+)?`")
     heading = re.compile(rf"^#+ .*(?<![\w-]){re.escape(name)}(?![\w-])", re.M)
+    subject = re.compile(rf"^(?:- )?\*{{0,2}}`?{re.escape(name)}`?\*{{0,2}}:? \w", re.M)
     ranked = []
     for path, text in manual.items():
-        count = len(code.findall(text)) + 100 * bool(heading.search(text))
+        count = len(code.findall(text)) + 100 * bool(heading.search(text)) + 80 * bool(subject.search(text))
         if count:
+            is_result = "/results/" in path or "reproducing" in path
             title = text.partition("\n")[0].removeprefix("# ")
-            ranked.append((-count, f"- [{title}](../../{path})\n"))
-    links = "".join(link for _, link in sorted(ranked)[:MOST_PAGES])
+            ranked.append((is_result, -count, f"- [{title}](../../{path})\n"))
+    links = "".join(link for *_, link in sorted(ranked)[:MOST_PAGES])
     return f"\n## In the manual\n\n{links}" if links else ""

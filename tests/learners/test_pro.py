@@ -18,7 +18,9 @@ from small_training import fit, make_learner
 from rerank.core.errors import DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.learners.tuning.pro import PairLoss, Pro, clearest
+from rerank.learners.sums.parts import Parts
+from rerank.learners.sums.samples import SampledPairs, SampleLoss, clearest
+from rerank.learners.tuning.pro import Pro
 from rerank.metrics.labelling import label
 from rerank.native.learners import _pro
 
@@ -61,7 +63,7 @@ def test_the_gradient_is_that_of_finite_differences(layout):
     rng = np.random.default_rng(5)
     X = some_lists(5, layout).features
     start = rng.standard_normal(X.n_features)
-    loss = PairLoss(X, *some_pairs(5, X.n_items), start, 0.7)
+    loss = SampleLoss(Parts([SampledPairs(X, *some_pairs(5, X.n_items))], 1), (), start, 0.7)
     for _ in range(5):
         u = rng.standard_normal(X.n_features)
         assert check_grad(lambda v: loss(v)[0], lambda v: loss(v)[1], u) < 1e-6
@@ -71,7 +73,7 @@ def test_the_gradient_is_that_of_finite_differences(layout):
 def test_each_feature_is_measured_by_its_differences(layout):
     X = some_lists(6, layout).features
     better, worse, weight = some_pairs(6, X.n_items)
-    loss = PairLoss(X, better, worse, weight, np.zeros(X.n_features), 0.1)
+    loss = SampleLoss(Parts([SampledPairs(X, better, worse, weight)], 1), (), np.zeros(X.n_features), 0.1)
     dense = X.to_dense().astype(np.float64)
     squares = ((dense[better] - dense[worse]) ** 2 * weight[:, None]).sum(axis=0)
     np.testing.assert_allclose(loss.scale, np.sqrt(squares / weight.sum()), rtol=1e-13)

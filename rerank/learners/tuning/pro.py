@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.text import count
-from rerank.core.types import Floats, Index
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
 from rerank.learners.initial import Init, initial_weights
 from rerank.learners.minimise import Minimum
+from rerank.learners.sums.parts import Own, Parts, SummingLearner
+from rerank.learners.sums.samples import SampledPart, SampleLoss
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
-from rerank.native.data import _matrix
-from rerank.native.learners import _pro
 
-_Pairs = tuple[
-    Index, Index, Floats
-]  # better and worse items, and the weights: the list's, each time it is kept
 _GAP = 0.05  # of the labels' range: the paper's 0.05 of BLEU from 0 to 1
 
 
 @LEARNERS.register("pro")
-class Pro(Learner):
+class Pro(SummingLearner):
     """Pairwise ranking of sampled pairs by logistic regression.
 
     In each list ``samples`` pairs are drawn uniformly with replacement. Of the pairs whose labels differ by
@@ -38,6 +34,8 @@ class Pro(Learner):
     win. Then the sum over pairs of log(1 + exp(-w·(x - x'))) + ``l2`` * |w - w0|² is minimised, with each
     feature in units of the root mean square of its differences in the pairs. w0 is ``init``. Texts get
     their labels from references: --label sBLEU.
+
+    Of a sharded store on a cluster each shard draws by a seed of its own: other shards give other pairs.
 
     The weight of a list multiplies the losses of its pairs. From a list of weight 0 none is drawn, as if it
     were absent.
@@ -70,63 +68,37 @@ class Pro(Learner):
     iterations: int = setting(500, "maximum number of L-BFGS steps", ge=1)
     seed: int = setting(1, "random seed of the sampled pairs", ge=0)
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        assert lists.labels is not None  # needs_labels
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> SampledPart:
         weights = checked_list_weights(inputs.list_weights, lists)
-        judged = lists.labels[np.repeat(weights > 0, lists.lengths)]
-        judged = judged[~np.isnan(judged)]
-        if len(judged) == 0:
-            raise FitError(f"{lists.source}: the weight of every judged list is 0")
+        return SampledPart(lists, weights, (self.seed, self.samples, self.keep_pairs))
+
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
+        least, largest = np.array(parts.each(SampledPart.range)).T
         threshold = self.threshold
         if threshold is None:
-            threshold = _GAP * float(judged.max() - judged.min())
-        items, pairs, n_lists, n_kept = self._sample(lists, weights, threshold)
+            threshold = _GAP * float(largest.max() - least.min())
+        how = threshold, Own(range(len(parts)))
+        n_lists, n_kept, most, counted = np.array(parts.each(SampledPart.counts, *how)).T
+        if not n_lists.any():
+            if most.max() == 0:
+                raise FitError(f"{lists.source}: no list has two different labels")
+            text = f"no drawn pair differs by {threshold:g} in its labels"
+            text = f"{text} (the most in any list is {most.max():g})"
+            raise FitError(f"{lists.source}: {text}; see threshold and samples")
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
-        found = self._minimise(lists.features.take(items), pairs, start, lists.source)
+        found = self._minimise(SampleLoss(parts, how, start, self.l2), lists.source)
         model = LinearModel(lists.names(), found.w)
         model.initial = start
         train = None if inputs.judge is None else value_of(inputs.judge, model.score_aligned(lists))
         model.training.rounds = MinimumRecord(
             iterations=found.iterations, loss=found.loss, init=init, threshold=threshold, train=train
         )
-        skipped = int(np.count_nonzero(weights)) - n_lists
-        model.training.data = DataRecord(pairs=n_kept, lists_without_pair=skipped)
+        n = int(counted.sum()) if parts.here else parts.n_lists
+        skipped = n - int(n_lists.sum())
+        model.training.data = DataRecord(pairs=int(n_kept.sum()), lists_without_pair=skipped)
         return model
 
-    def _sample(
-        self, lists: CandidateLists, weights: Floats, threshold: float
-    ) -> tuple[Index, _Pairs, int, int]:
-        """Items in pairs, pairs as places among them, lists with a pair, pairs; FitError if there is none."""
-        labels = lists.labels
-        assert labels is not None
-        need = 64 * self.samples
-        memory.require(need, f"{self.samples:,} pairs drawn from a list", "fewer need less (--set samples)")
-        rng = np.random.default_rng(self.seed)
-        found, n_kept = [], 0
-        for i in np.flatnonzero(weights).tolist():
-            first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
-            drawn = rng.integers(last - first, size=(2, self.samples))
-            better, worse = clearest(labels[first:last], drawn, threshold, self.keep_pairs)
-            codes, times = np.unique(better * (last - first) + worse, return_counts=True)
-            if len(codes):
-                better, worse = np.divmod(codes, last - first)
-                found.append((first + better, first + worse, weights[i] * times))
-                n_kept += int(times.sum())
-        if not found:
-            begin = lists.offsets[:-1]
-            ranges = np.fmax.reduceat(labels, begin) - np.fmin.reduceat(labels, begin)
-            most = np.nanmax(ranges[weights > 0])
-            if most == 0:
-                raise FitError(f"{lists.source}: no list has two different labels")
-            text = f"no drawn pair differs by {threshold:g} in its labels (the most in any list is {most:g})"
-            raise FitError(f"{lists.source}: {text}; see threshold and samples")
-        better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
-        items, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
-        better, worse = places.astype(np.int64).reshape(2, -1)
-        return items, (better.copy(), worse.copy(), weight), len(found), n_kept
-
-    def _minimise(self, features: Features, pairs: _Pairs, start: Floats, source: str) -> Minimum:
-        loss = PairLoss(features, *pairs, start, self.l2)
+    def _minimise(self, loss: SampleLoss, source: str) -> Minimum:
         if not np.isfinite(loss.scale).all():
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
         if not loss.varies.any():
@@ -136,7 +108,7 @@ class Pro(Learner):
 
         found = optimize.minimize(
             loss,
-            np.zeros(len(start)),
+            np.zeros(len(loss.start)),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": self.iterations, "maxfun": 20 * self.iterations, "ftol": 1e-13, "gtol": 1e-8},
@@ -152,66 +124,3 @@ class Pro(Learner):
             warnings.warn(text, DataNote, stacklevel=2)
         value, steps = float(found.fun), int(found.nit)
         return Minimum(weights, value, value, np.nan, steps, steps < self.iterations)
-
-
-def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple[Index, Index]:
-    """Return the pairs with the largest difference of labels.
-
-    - ``labels``: float64 (n_items), NaN = unjudged; an unjudged item is in no pair.
-    - ``drawn``: pairs of items, int64 (2, n_drawn).
-    - ``threshold``: labels must differ, and by at least this.
-    - ``most``: how many pairs are returned at most; on ties the first drawn win.
-
-    Returns
-    -------
-    better, worse : ndarray
-        int64 (n_pairs) each.
-    """
-    gap = labels[drawn[0]] - labels[drawn[1]]
-    size = np.abs(gap)
-    accepted = np.flatnonzero((size >= threshold) & (size > 0))
-    if len(accepted) > most:
-        sizes = size[accepted]
-        least = np.partition(sizes, len(sizes) - most)[len(sizes) - most]
-        sure = accepted[sizes > least]
-        accepted = np.concatenate([sure, accepted[sizes == least][: most - len(sure)]])
-    up = gap[accepted] > 0
-    left, right = drawn[:, accepted]
-    return np.where(up, left, right), np.where(up, right, left)
-
-
-class PairLoss:
-    """The mean loss of pairs and its gradient, as functions of u = scale * (w - start).
-
-    The loss is the weighted mean over pairs of log(1 + exp(-w·(x - x'))), plus l2 * |u|² / sum of weights,
-    where scale is the weighted root mean square of each feature's differences. Features that do not differ in
-    any pair keep their weight.
-    """
-
-    def __init__(
-        self, features: Features, better: Index, worse: Index, weight: Floats, start: Floats, l2: float
-    ) -> None:
-        self.features = features
-        self.pairs = (better, worse, weight)
-        self.start = start
-        self.total = float(weight.sum())
-        self.l2 = l2 / self.total
-        self._slope = np.empty(features.n_items)
-        squares = np.zeros(features.n_features)
-        matrix = features.matrix()
-        _pro.squares(matrix, *self.pairs, _matrix.Difference(matrix), squares)
-        self.varies = squares > 0
-        self.scale = np.sqrt(np.where(self.varies, squares / self.total, 1.0))
-
-    def weights(self, u: Floats) -> Floats:
-        """Return w (n_features) of u."""
-        return self.start + u / self.scale
-
-    def __call__(self, u: Floats) -> tuple[float, Floats]:
-        """Return the loss at u (n_features) and its gradient."""
-        scores = self.features.scores(self.weights(u))
-        loss = _pro.pair_loss(scores, *self.pairs, self._slope) / self.total
-        gradient = self.features.transposed_product(self._slope) / (self.total * self.scale)
-        # For a feature that never differs the sums are only rounding errors.
-        gradient = np.where(self.varies, gradient + 2.0 * self.l2 * u, 0.0)
-        return loss + self.l2 * float(u @ u), gradient

@@ -41,7 +41,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "mrt": [{"metric": "label@1"}],
 }
 # Learners whose model depends on the shards.
-BY_SHARD = ("parameter-mixing",)
+BY_SHARD = ("parameter-mixing", "pro")
 CASES = [
     (name, one)
     for name in LEARNERS.names()
@@ -169,6 +169,16 @@ def test_what_needs_all_lists_is_refused(data, name, given, expected, lists):
 def test_a_metric_is_asked_for(lists):
     with pytest.raises(FitError, match=r"^learner mrt needs a metric of single candidates .*; give one"):
         fitted("mrt")
+
+
+def test_pro_draws_in_each_shard(lists):
+    found, expected = fitted("pro", {"samples": 400}), rerank.train(lists, "pro", samples=400)
+    own, theirs = found.training, expected.training  # of 25 pairs of a list all are drawn
+    assert own.data.lists_without_pair == theirs.data.lists_without_pair
+    assert own.rounds.threshold == theirs.rounds.threshold
+    assert np.corrcoef(found.score(lists), expected.score(lists))[0, 1] > 0.9
+    with parallel.using(2):
+        assert fitted("pro", {"samples": 400}).weights.tobytes() == found.weights.tobytes()
 
 
 def test_parameter_mixing_learns_apart_from_each_shard(lists):

@@ -52,7 +52,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     settings: dict[str, Any] = dict(one.split("=", 1) for one in given.set)
     settings = {key: float(value) if key == "tau" else value for key, value in settings.items()}
-    tests, curves, scores = [], {name: [] for name in SYSTEMS}, {name: [] for name in SYSTEMS}
+    tests = []
+    curves: dict[str, list[list[float]]] = {name: [] for name in SYSTEMS}
+    scores: dict[str, list[Any]] = {name: [] for name in SYSTEMS}
     kept: dict[str, list[int]] = {name: [] for name in SYSTEMS}
     for fold in range(1, given.folds + 1):
         train, dev, test = (lists_of(path, given, fold) for path in (given.train, given.dev, given.test))
@@ -81,7 +83,8 @@ def _test(pair: Any) -> str:
         return "the baseline"
     low, high = pair.ci
     change = f"{pair.value_b - pair.value_a:+.4g} [{-high:+.4g}, {-low:+.4g}]"
-    return f"test {pair.value_b:.5g}, perceptron {pair.value_a:.5g}, {change}, p {pair.p_bootstrap:.3g}, Holm {pair.holm:.3g}"
+    value = f"test {pair.value_b:.5g}, perceptron {pair.value_a:.5g}, {change}"
+    return f"{value}, p {pair.p_bootstrap:.3g}, Holm {pair.holm:.3g}"
 
 
 if __name__ == "__main__":

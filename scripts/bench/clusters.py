@@ -204,10 +204,10 @@ def model(folder: Path, shape: str, task: float, quick: bool) -> None:
         asked = large.asking / large.items / large.questions
         on = " / ".join(f"{hours(large, d, task, workers):.2f}" for workers in WORKERS)
         print(
-            f"{name}: reads {1e6 * large.reading / large.items:.2f} us an item, {large.questions} questions of"
-            f" {1e9 * asked:.0f} ns an item, {large.answer / large.questions:,.0f} bytes a shard, here"
-            f" {large.central:.2f} s; predicted {guess:.2f}, measured {done:.2f} CPU s ({done / guess:.2f} x);"
-            f" 10^9 items: {on} h on {WORKERS} workers; {int(np.sqrt(asked * WHOLE / task)):,} workers at most",
+            f"{name}: reads {1e6 * large.reading / large.items:.2f} us an item, {large.questions} questions"
+            f" of {1e9 * asked:.0f} ns an item, {large.answer / large.questions:,.0f} bytes a shard, here"
+            f" {large.central:.2f} s; predicted {guess:.2f}, measured {done:.2f} CPU s;"
+            f" 10^9 items: {on} h on {WORKERS} workers; {np.sqrt(asked * WHOLE / task):,.0f} at most",
             flush=True,
         )
 
@@ -268,8 +268,8 @@ def memory(folder: Path, n_items: int, limit: int = 1 << 30) -> None:
             found.append((seconds, peak, Path(model).read_bytes()))
         (fast, high, model_in), (slow, low, model_out) = found
         print(
-            f"{name}: in memory {fast:.1f} CPU s, {high >> 20:,} MB; limited {slow:.1f} CPU s, {low >> 20:,} MB:"
-            f" {slow / fast:.2f} x; same bytes: {model_in == model_out}",
+            f"{name}: in memory {fast:.1f} CPU s, {high >> 20:,} MB; limited {slow:.1f} CPU s,"
+            f" {low >> 20:,} MB: {slow / fast:.2f} x; same bytes: {model_in == model_out}",
             flush=True,
         )
 

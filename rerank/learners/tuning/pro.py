@@ -86,7 +86,7 @@ class Pro(SummingLearner):
             text = f"{text} (the most in any list is {most.max():g})"
             raise FitError(f"{lists.source}: {text}; see threshold and samples")
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
-        found = self._minimise(SampleLoss(parts, how, start, self.l2), lists.source)
+        found = self.minimum(SampleLoss(parts, how, start, self.l2), lists.source)
         model = LinearModel(lists.names(), found.w)
         model.initial = start
         train = None if inputs.judge is None else value_of(inputs.judge, model.score_aligned(lists))
@@ -98,7 +98,8 @@ class Pro(SummingLearner):
         model.training.data = DataRecord(pairs=int(n_kept.sum()), lists_without_pair=skipped)
         return model
 
-    def _minimise(self, loss: SampleLoss, source: str) -> Minimum:
+    def minimum(self, loss: SampleLoss, source: str) -> Minimum:
+        """Return the minimum; raises FitError if the loss overflows, or no feature differs in a pair."""
         if not np.isfinite(loss.scale).all():
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
         if not loss.varies.any():

@@ -6,9 +6,9 @@
 
 Sets are drawn: float32 features, lists of 100 items with 136 features and labels 0 to 4, or N-best lists of
 1,000 with 20 features. Fits run here, shard by shard, at 1/10,000 and at 1/1,000 of 10^9 items. The CPU
-seconds of the larger fit are predicted from those of the smaller one. With the largest costs the table of
-10^9 items is printed: the hours of 10, 100 and 1,000 workers of one core, and the number of workers at which
-a question takes as long for this process as for the workers.
+seconds of the larger fit are predicted from those of the smaller one. From the larger one the minutes of 10^9
+items on 10, 100 and 1,000 workers of one core are computed, and the number of workers at which a question
+takes as long for this process as for the workers.
 """
 
 from __future__ import annotations
@@ -183,16 +183,16 @@ def local_cluster(workers: int) -> Iterator[str]:
         yield there.scheduler_address
 
 
-def hours(cost: Costs, d: int, task: float, workers: int) -> float:
-    """Return the hours of 10^9 items with ``d`` features on so many workers."""
+def minutes(cost: Costs, d: int, task: float, workers: int) -> float:
+    """Return the minutes of 10^9 items with ``d`` features on so many workers."""
     share = WHOLE / cost.items / workers
     rounds = cost.questions * task * workers
     adding = cost.central * (WHOLE * d * 4 / SHARD) / cost.shards
-    return ((cost.reading + cost.asking) * share + rounds + adding) / 3600
+    return ((cost.reading + cost.asking) * share + rounds + adding) / 60
 
 
 def model(folder: Path, shape: str, task: float, quick: bool) -> None:
-    """Print costs, their check, and the hours of 10^9 items."""
+    """Print costs, their check, and the minutes of 10^9 items."""
     length, d, _, shards, learners = SHAPES[shape]
     sizes = (10**4, 10**5) if quick else (10**5, 10**6)
     print(f"\n{shape}: lists of {length}, {d} features, {shards} shards, {sizes[0]:,} and {sizes[1]:,} items")
@@ -202,12 +202,12 @@ def model(folder: Path, shape: str, task: float, quick: bool) -> None:
         guess += small.reading / small.items * large.items
         done = large.reading + large.asking
         asked = large.asking / large.items / large.questions
-        on = " / ".join(f"{hours(large, d, task, workers):.2f}" for workers in WORKERS)
+        on = " / ".join(f"{minutes(large, d, task, workers):.1f}" for workers in WORKERS)
         print(
             f"{name}: reads {1e6 * large.reading / large.items:.2f} us an item, {large.questions} questions"
             f" of {1e9 * asked:.0f} ns an item, {large.answer / large.questions:,.0f} bytes a shard, here"
             f" {large.central:.2f} s; predicted {guess:.2f}, measured {done:.2f} CPU s;"
-            f" 10^9 items: {on} h on {WORKERS} workers; {np.sqrt(asked * WHOLE / task):,.0f} at most",
+            f" 10^9 items: {on} minutes on {WORKERS} workers; {np.sqrt(asked * WHOLE / task):,.0f} at most",
             flush=True,
         )
 

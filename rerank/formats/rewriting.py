@@ -92,6 +92,7 @@ def rewrite(
     *,
     in_blocks: bool = True,
     grows: bool = False,
+    read: Callable[[Reading], CandidateLists] | None = None,
 ) -> Size:
     """Pass the lists of a file on, changed, block by block.
 
@@ -109,6 +110,9 @@ def rewrite(
         Read large files and pipes in blocks, if their format can be read so.
     grows : bool
         The output is the same if sparse lists have further columns after those of the lists before.
+
+    read : callable, optional
+        Returns the lists of the file; None = ``load_for``.
 
     Returns
     -------
@@ -130,7 +134,8 @@ def rewrite(
     blocks: Blocks | None = None
 
     def load() -> CandidateLists:
-        return load_for(path, reading if blocks is None else without, None)
+        now = reading if blocks is None else without
+        return load_for(path, now, None) if read is None else read(now)
 
     cause: Exception | None = None
     while True:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -26,16 +26,20 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.overlap import LEAST_SHARE, found_in
 from rerank.data.reading import Reading, read_as
-from rerank.formats.base import format_of
+from rerank.formats.base import FORMATS, format_of
 from rerank.formats.common import note
+from rerank.formats.rewriting import Size, rewrite
 from rerank.formats.streaming import Blocks, blocks_of
 from rerank.formats.streaming.chunks import with_empty_ids
 from rerank.metrics.relevance import resolve_ties
 from rerank.models.base import Model
-from rerank.models.predictions import Writer, table_lines
+from rerank.models.predictions import Writer, ranking, table_lines
+
+if TYPE_CHECKING:
+    from rerank.formats.list_stream import ListStream
 
 # Outputs that a list gives whatever the other lists are.
-OUTPUTS = ("scores", "grades", "probabilities", "table", "best", "run")
+OUTPUTS = ("scores", "grades", "probabilities", "table", "best", "run", "nbest")
 _WITH_IDS = ("table", "best", "run")
 # Models whose scores are the same bits whatever block and layout an item is in.
 _KINDS = ("linear", "thresholds", "stumps", "trees")
@@ -44,13 +48,6 @@ _TRAINED_ON = "lists that the model was trained on"
 Load = Callable[[], CandidateLists]
 Answer = Callable[..., Floats]
 Lines = Callable[[CandidateLists, Floats], Iterable[str]]
-
-
-class Size(Struct):
-    """Numbers of lists and items."""
-
-    n_lists: int = 0
-    n_items: int = 0
 
 
 class Streamed(Struct):
@@ -123,6 +120,8 @@ def predict_file(
     format = reading.format or format_of(path)
     missing = reading.missing or read_as(model.missing_policy)
     filled = missing == "nan" or model.fill != 0.0
+    if as_ == "nbest":
+        return _reordered(model, path, read, reading.with_settings(format=format), out, answer, strict)
     blocks = blocks_of(path, format, reading, len(model.input_names), filled)
     if blocks is None:
         return None
@@ -149,6 +148,36 @@ def predict_file(
                     raise
         _warn({str(one.message): one.category for one in heard})
         return Streamed(model, Size(lists.n_lists, lists.n_items), _switched(model, as_, lists, items))
+
+
+def _reordered(
+    model: Model,
+    path: str,
+    read: Callable[[Reading], CandidateLists],
+    reading: Reading,
+    out: str,
+    answer: Answer,
+    strict: bool,
+) -> Streamed | None:
+    """Write the lists in their own format, the best item of each first; None if it has no blocks."""
+    kind = FORMATS.get(reading.format or "")()
+    if not kind.writes_blocks():
+        return None
+    predicting: _Predicting | None = None
+
+    def change(blocks: Iterator[CandidateLists], whole: bool) -> Iterator[CandidateLists]:
+        nonlocal predicting
+        one = predicting = _Predicting(model, None, None, "nbest", answer, None, strict)
+        for lists in blocks:
+            yield lists.reordered(ranking(lists, one.scored(lists)))
+        one.give_notes(shown(path))
+
+    def sink(stream: ListStream) -> None:
+        kind.write_stream(stream, out)
+
+    rewrite(path, reading, sink, change, grows=reading.format == "svmlight", read=read)
+    assert predicting is not None
+    return Streamed(model, predicting.size, predicting.switched)
 
 
 def _lines(model: Model, as_: str, writer: Writer, tag: str) -> Lines:
@@ -205,7 +234,14 @@ class _Predicting:
     """One prediction, block by block. Notes are kept, and given once at the end."""
 
     def __init__(
-        self, model: Model, blocks: Blocks, load: Load, as_: str, answer: Answer, lines: Lines, strict: bool
+        self,
+        model: Model,
+        blocks: Blocks | None,
+        load: Load | None,
+        as_: str,
+        answer: Answer,
+        lines: Lines | None,
+        strict: bool,
     ) -> None:
         self.model, self.blocks, self.load = model, blocks, load
         self.as_, self.answer, self.lines, self.strict = as_, answer, lines, strict
@@ -218,6 +254,7 @@ class _Predicting:
 
     def write(self, file: IO[bytes], printed: _Printed) -> Streamed:
         """Write all lines."""
+        assert self.blocks is not None
         source = shown(self.blocks.path)
         try:
             with progress.step(f"predicting {source}", None, "list") as advance:
@@ -232,11 +269,12 @@ class _Predicting:
             self.notes, self.known, self.columns = {}, [0, 0], _Columns()  # those of the whole file are given
             raise
         finally:
-            self._give_notes(source)
+            self.give_notes(source)
         return Streamed(self.model, self.size, self.switched)
 
     def _load(self) -> CandidateLists:
         with self._kept_notes():
+            assert self.load is not None
             return self.load()
 
     def _block(self, lists: CandidateLists) -> bytes:
@@ -245,6 +283,11 @@ class _Predicting:
             lists = self._with_ids(lists)
         if self.as_ == "run":
             self._check_ties(lists)
+        assert self.lines is not None
+        return encoded(self.lines(lists, self.scored(lists)))
+
+    def scored(self, lists: CandidateLists) -> Floats:
+        """Return the scores of some lists (n_items), in the order of their items."""
         found = found_in(self.model.training.data.sketch or "", self.model.input_names, lists, poor=False)
         self.known = [self.known[0] + sum(found), self.known[1] + len(found)]
         scores = self.answer(self._aligned(lists), strict=self.strict)
@@ -252,7 +295,7 @@ class _Predicting:
         now = _switched(self.model, self.as_, lists, items)
         self.switched = None if now is None or self.switched is None else self.switched + now
         self.size = Size(self.size.n_lists + lists.n_lists, self.size.n_items + lists.n_items)
-        return encoded(self.lines(lists, items))
+        return items
 
     def _with_ids(self, lists: CandidateLists) -> CandidateLists:
         """The lists with their ids or numbers, and ids of items if those before have them.
@@ -265,6 +308,7 @@ class _Predicting:
         has = lists.item_ids is not None
         if self.has_ids is False and has:
             assert lists.item_ids is not None
+            assert self.blocks is not None
             line = self.blocks.item_lines(lists.n_items)[np.argmax(lists.item_ids.lengths() > 0)]
             expected = "none, as in the lines before (--as scores needs none)"
             raise FormatError(lists.source, int(line), "the id of an item", expected)
@@ -279,6 +323,7 @@ class _Predicting:
         self.ties = self.ties or ties
         if ties != self.ties:
             ids = "unique" if ties == "trec" else "no unique"
+            assert self.blocks is not None
             line = int(self.blocks.item_lines(lists.n_items)[0])
             raise NeedsWholeError(lists.source, line, f"{ids} ids of items", "ids as in the lines before")
 
@@ -302,7 +347,7 @@ class _Predicting:
             finally:
                 self.notes |= {str(one.message): one.category for one in heard}
 
-    def _give_notes(self, source: str) -> None:
+    def give_notes(self, source: str) -> None:
         _warn(self.notes)
         hits, total = self.known
         if hits and hits / total >= LEAST_SHARE:

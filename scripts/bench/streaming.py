@@ -1,8 +1,10 @@
-"""``rerank predict`` and ``convert --shards`` compared with reading the whole file: CPU, memory, first line.
+"""Verbs that read block by block compared with reading the whole file: CPU, memory, first line.
 
 Makes a LETOR file of 10 features in lists of 10, and a model. Each way runs in its own process: ``whole``
-is ``rerank.predict`` of the file, ``file`` and ``pipe`` are ``rerank predict``. Their outputs must be the
-same bytes. ``load`` reads the lists, ``shards`` converts them. Sizes grow from 1/16 to 1; the last lines
+is ``rerank.predict`` of the file, ``file`` and ``pipe`` are ``rerank predict``. ``convert`` and ``append``
+write the lists, from a pipe, beside ``save`` and ``add`` of the whole file; ``label`` labels a tenth of as
+many lines of an N-best list by WER, beside ``judge``. Outputs must be the same bytes. ``load`` reads the
+lists, ``shards`` converts them. Sizes grow from 1/16 to 1; the last lines
 have the ratios, and the exponent of CPU time from 1/4 to 1.
 
     python scripts/bench/streaming.py [--lines 5000000]
@@ -27,6 +29,15 @@ from rerank.core.system import PEAK_UNIT
 
 _WHOLE = "import sys, rerank; rerank.predict(sys.argv[1], sys.argv[2], out='-')"
 _LOAD = "import sys, rerank; rerank.load(sys.argv[1])"
+_SAVE = "import sys, rerank; rerank.save(sys.argv[1], '-', 'svmlight')"
+_ADD = "import sys, rerank; rerank.append(sys.argv[1], {'x': sys.argv[2]}, '-', 'svmlight')"
+_JUDGE = (
+    "import sys, rerank; from rerank.data.reading import Reading; "
+    "rerank.label(sys.argv[1], 'WER', '-', 'jsonl', reading=Reading(format='moses', refs=sys.argv[2]))"
+)
+PAIRS = (("convert", "save"), ("append", "add"), ("label", "judge"))
+LETOR = ("--format", "svmlight", "--out", "-", "--to", "svmlight")
+TEXTS = ("--format", "moses", "--metric", "WER", "--out", "-", "--to", "jsonl")
 SHARDS = ("--shards", "128MB", "--out")
 _COMMAND = "import sys; from rerank.cli import main; main()"
 
@@ -41,6 +52,17 @@ def make_file(path: Path, n_lines: int) -> None:
             for i in range(n):
                 features = " ".join(f"{j}:{value:.6f}" for j, value in enumerate(values[i], 1))
                 file.write(f"{labels[i]} qid:{(start + i) // 10} {features}\n")
+
+
+def make_texts(path: Path, refs: Path, n_lines: int) -> None:
+    """``n_lines`` hypotheses of 10 words, 10 a list, and a reference for each list."""
+    rng = np.random.default_rng(2)
+    with path.open("w", encoding="ascii") as file, refs.open("w", encoding="ascii") as references:
+        for i in range(n_lines // 10):
+            words = rng.integers(0, 50, (11, 10)).tolist()
+            references.write(" ".join(map(str, words[10])) + "\n")
+            for row in words[:10]:
+                file.write(f"{i} ||| {' '.join(map(str, row))} ||| lm= {row[0] / 7:.4f} ||| {-row[1]}\n")
 
 
 def measured(command: list[str], content: Path | None) -> dict[str, Any]:
@@ -70,25 +92,35 @@ def main() -> None:
         python = [sys.executable, "-c"]
         train_it = ["train", "--data", str(train), "--learner", "ridge", "--out", model, "--quiet"]
         subprocess.run([*python, _COMMAND, *train_it], check=True)
-        print(f"{'lines':>9}  way     CPU s  peak MB  first line s")
+        print(f"{'lines':>9}  way      CPU s  peak MB  first line s")
         for share in (16, 4, 1):
             n = n_lines // share
             path = Path(folder, f"{n}.letor")
             make_file(path, n)
+            texts, refs, scores = (Path(folder, name) for name in ("texts", "refs", "scores"))
+            make_texts(texts, refs, n // 10)
+            scores.write_text("".join(f"{k % 97 / 8}\n" for k in range(n)), encoding="ascii")
             verb = [*python, _COMMAND, "predict", model]
             ways = {
                 "whole": ([*python, _WHOLE, model, str(path)], None),
                 "file": ([*verb, str(path)], None),
                 "pipe": ([*verb, "-", "--format", "svmlight"], path),
+                "save": ([*python, _SAVE, str(path)], None),
+                "convert": ([*python, _COMMAND, "convert", "-", *LETOR], path),
+                "add": ([*python, _ADD, str(path), str(scores)], None),
+                "append": ([*python, _COMMAND, "append", "-", f"x={scores}", *LETOR], path),
+                "judge": ([*python, _JUDGE, str(texts), str(refs)], None),
+                "label": ([*python, _COMMAND, "label", "-", *TEXTS, "--refs", str(refs)], texts),
                 "load": ([*python, _LOAD, str(path)], None),
                 "shards": ([*python, _COMMAND, "convert", str(path), *SHARDS, f"{folder}/{n}.shards"], None),
             }
             for way, (command, content) in ways.items():
                 one = found[way, share] = measured(command, content)
-                print(f"{n:9}  {way:6}{one['cpu']:7.2f}{one['peak']:9.0f}{one['first']:14.2f}", flush=True)
-            assert len({found[way, share]["output"] for way in ("whole", "file", "pipe")}) == 1
+                print(f"{n:9}  {way:7}{one['cpu']:7.2f}{one['peak']:9.0f}{one['first']:14.2f}", flush=True)
+            for same in (("whole", "file", "pipe"), *PAIRS):
+                assert len({found[way, share]["output"] for way in same}) == 1, same
             path.unlink()
-        for way, other in (("file", "whole"), ("pipe", "whole"), ("shards", "load")):
+        for way, other in (("file", "whole"), ("pipe", "whole"), *PAIRS, ("shards", "load")):
             cpu, peak = (found[other, 1][key] / found[way, 1][key] for key in ("cpu", "peak"))
             growth = math.log(found[way, 1]["cpu"] / found[way, 4]["cpu"], 4)
             print(

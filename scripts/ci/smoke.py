@@ -16,6 +16,7 @@ import hashlib
 import io
 import os
 import re
+import socket
 import sys
 import tempfile
 from importlib import metadata
@@ -148,8 +149,6 @@ class CoreOnly(PathFinder):
 
 def no_network(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse what leads to a network: names, and sockets of the internet; an audit hook."""
-    import socket
-
     families = (socket.AF_INET, socket.AF_INET6)
     if event in ("socket.getaddrinfo", "socket.gethostbyname") or (
         event == "socket.__new__" and arguments[1] in families

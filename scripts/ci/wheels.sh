@@ -9,7 +9,7 @@ export SOURCE_DATE_EPOCH
 
 # Manual pages and completions, made by an installation whose kernels no wheel may have.
 "$python" -m pip install --quiet .
-rm -rf build
+find build -mindepth 1 -maxdepth 1 ! -name cython -exec rm -rf {} +  # each Python takes the same C files
 "$python" scripts/packaging/man_pages.py build/share
 
 if [ "${1-}" = --sdist ]; then

@@ -39,12 +39,28 @@ def test_without_a_compiler_nothing_is_translated(tmp_path):
     assert not (tmp_path / "build").exists()
 
 
-def test_c_files_of_an_sdist_serve_only_the_sources_they_come_from(tmp_path, monkeypatch):
+@pytest.fixture
+def backend(tmp_path, monkeypatch):
+    """The build backend, in an empty folder."""
     pytest.importorskip("setuptools", "77")
     spec = importlib.util.spec_from_file_location("backend", ROOT / "rerank/native/_build.py")
-    backend = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(backend)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     monkeypatch.chdir(tmp_path)
+    return module
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the compiler is not found by its name")
+@pytest.mark.parametrize("hook", ["build_wheel", "build_editable"])
+def test_pip_shows_only_the_line_about_the_compiler(backend, hook, monkeypatch, capfd):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(SystemExit, match=r"^rerank needs a C compiler \(no-such-compiler\)"):
+        getattr(backend, hook)("wheels")
+    assert capfd.readouterr() == ("", "")
+    assert not list(Path().iterdir())
+
+
+def test_c_files_of_an_sdist_serve_only_the_sources_they_come_from(backend, tmp_path, monkeypatch):
     for name in ("rerank/_b.pyx", "rerank/_a.pxd", "build/cython/sources.sha256"):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(name)

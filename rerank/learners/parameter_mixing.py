@@ -20,7 +20,7 @@ from rerank.learners.base import (
     checked_list_weights,
     weighted_pairs,
 )
-from rerank.learners.initial import check_start, initial_weights
+from rerank.learners.initial import initial_weights, overflowing
 from rerank.learners.perceptron import Perceptron, PerceptronState
 from rerank.learners.rounds import Rounds, linear_scores, restore
 from rerank.learners.sums.parts import Own, Parts, SummingLearner
@@ -47,12 +47,18 @@ class MixedPart:
         pairs, factors = weighted_pairs(*given, f"a pair under pairs={learner.pairs}")
         if not factors.all():
             pairs, factors = pairs.subset(np.flatnonzero(factors)), factors[factors > 0]
-        self._learner, self.n_lists, self.n_pairs = learner, pairs.n_lists, pairs.n_pairs
+        self._learner, self._features = learner, lists.features
+        self.n_lists, self.n_pairs = pairs.n_lists, pairs.n_pairs
         self._state = PerceptronState(learner, lists, pairs, factors, np.zeros(lists.n_features))
 
     def facts(self) -> tuple[int, int]:
         """Return the lists that have pairs, and these."""
         return self.n_lists, self.n_pairs
+
+    def overflows(self, weights: Floats) -> bool:
+        """Return whether a score under weights (n_features) is not finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return not bool(np.isfinite(self._features.scores(weights)).all())
 
     def epoch(self, number: int, epoch: int, weights: Floats) -> Epoch:
         """Visit all lists once, from ``weights`` (n_features); ``number`` is that of the part."""
@@ -147,8 +153,8 @@ class ParameterMixing(SummingLearner, Perceptron):
     def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
         watch = Rounds(lists, inputs, self.keep)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
-        if init != "zero" and parts.here:
-            check_start(lists, start)
+        if init != "zero" and any(parts.each(MixedPart.overflows, start)):
+            raise overflowing(lists.source)
         mixture = _Mixture(start)
         numbers = Own(range(len(parts)))
         for epoch in watch.each(range(self.epochs), self.epochs, mixture, unit="epoch"):

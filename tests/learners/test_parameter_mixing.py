@@ -7,7 +7,7 @@ import pytest
 from make import lists as make_lists
 from small_training import make_learner
 
-from rerank.core.errors import ConfigError
+from rerank.core.errors import ConfigError, FitError
 from rerank.core.workers import parallel
 from rerank.learners.parameter_mixing import ParameterMixing
 from rerank.learners.perceptron import Perceptron
@@ -58,6 +58,12 @@ def test_one_part_is_the_perceptron():
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-12)
     assert [row["updates"] for row in found.curve] == [row["updates"] for row in expected.curve]
     assert found.training.data == expected.training.data
+
+
+def test_initial_weights_under_which_scores_overflow_are_an_error():
+    lists = some_lists()
+    with pytest.raises(FitError, match="scores under the initial weights overflow"):
+        ParameterMixing().fit(lists, initial=np.full(lists.n_features, 1e308))
 
 
 @pytest.mark.parametrize("name", ["algorithm=1", "average=voted", "tau_scale=norm", "dimension=1.0"])

@@ -17,6 +17,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.names import Columns
+from rerank.data.text_reading import inputs_of
 
 _GLOB = re.compile(r"[*?\[]")
 
@@ -57,7 +58,9 @@ class Finder:
         return self._named.get(name, -1)
 
 
-def columns_matching(columns: Columns, texts: Sequence[str], source: str, *, lenient: bool = False) -> Mask:
+def columns_matching(
+    columns: Columns, texts: Sequence[str], source: str, *, lenient: bool = False, empty: bool = False
+) -> Mask:
     """Return which columns a selection includes, bool (n).
 
     Items apply from left to right. If the first one excludes, the selection starts from all columns. Raises
@@ -67,6 +70,7 @@ def columns_matching(columns: Columns, texts: Sequence[str], source: str, *, len
     texts : items as ``patterns_of`` takes them.
     source : where the columns are from, for messages.
     lenient : accept items that match no column.
+    empty : accept a selection without columns.
     """
     finder = Finder(columns)
     patterns = patterns_of(texts)
@@ -76,7 +80,7 @@ def columns_matching(columns: Columns, texts: Sequence[str], source: str, *, len
         if len(places) == 0 and not lenient:
             raise DataError(f"{source}: {_unknown(pattern, columns)}")
         chosen[places] = not pattern.excluded
-    if not chosen.any():
+    if not (chosen.any() or empty):
         raise DataError(f"{source}: {','.join(texts)!r} selects no feature")
     return chosen
 
@@ -106,7 +110,8 @@ def selected(lists: CandidateLists, texts: Sequence[str], *, lenient: bool = Fal
     """
     if not texts:
         return lists
-    chosen = columns_matching(lists.columns(), texts, lists.source, lenient=lenient)
+    empty = bool(inputs_of(lists))  # from which features can be computed
+    chosen = columns_matching(lists.columns(), texts, lists.source, lenient=lenient, empty=empty)
     return with_only(lists, chosen, ",".join(texts))
 
 
@@ -119,8 +124,7 @@ def with_only(lists: CandidateLists, chosen: Mask, selection: str) -> CandidateL
     selection = ",".join(filter(None, (lists.selection, selection)))
     if chosen.all():
         return replace(lists, selection=selection)
-    places = np.cumsum(chosen, dtype=np.int64) - 1
-    places[~chosen] = -1
+    places = np.where(chosen, np.cumsum(chosen, dtype=np.int64) - 1, -1)
     kept = np.flatnonzero(chosen)
     features = lists.features.select(places, len(kept))
     return replace(lists, features=features, feature_names=mine.at(kept), selection=selection)
@@ -145,13 +149,11 @@ def permuted(features: Features, columns: Mask, order: Index) -> Features:
     """
     if isinstance(features, Dense):
         values = features.values.copy()
-        places = np.flatnonzero(columns)
-        values[:, places] = features.values[np.ix_(order, places)]
+        values[:, columns] = features.values[np.ix_(order, columns)]
         return Dense(values)
     if isinstance(features, Mixed):
         values = features.values.copy()
-        places = np.flatnonzero(columns[features.places])
-        values[:, places] = features.values[np.ix_(order, places)]
+        values[:, columns[features.places]] = features.values[np.ix_(order, columns[features.places])]
         return replace(features, values=values, rows=_permuted_rows(features.rows, columns, order))
     assert isinstance(features, Sparse)
     return _permuted_rows(features, columns, order)

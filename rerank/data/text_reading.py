@@ -22,6 +22,21 @@ def _by_commas(given: Any) -> Any:
 Sources = Annotated[tuple[Literal["text", "vectors"], ...], _by_commas]
 
 
+INPUTS = ("prompts", "texts", "vectors", "query_vectors")  # columns of lists that features are computed from
+
+
+def inputs_of(lists: CandidateLists) -> dict[str, Any]:
+    """Return the columns of lists that features are computed from, by name."""
+    return {name: getattr(lists, name) for name in INPUTS if getattr(lists, name) is not None}
+
+
+def to_rank(lists: CandidateLists) -> CandidateLists:
+    """Return what a learner may see of lists to rank, and what features are still to be computed from."""
+    from rerank.data.lists import without_labels
+
+    return replace(without_labels(lists, labels=False), **inputs_of(lists))
+
+
 class TextReading(Settings):
     """Sources of the questions, texts and vectors of lists, besides the column of texts."""
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_pipe
 from rerank.core.registry import did_you_mean
-from rerank.core.settings import Settings, setting
+from rerank.core.settings import setting
 from rerank.data.reading import DataSection, OptionalPath, Paths, Reading, paths_of, read_as
 from rerank.evaluation.results import FIRST_BEST
+from rerank.experiments.text_rows import StoredData, TextRows
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.judging import expanded
@@ -22,7 +23,7 @@ from rerank.training.pipeline import chooses_rounds, pipeline_of
 
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
-_OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
+_OF_ROW = ("name", "grid", "features_from", "texts", "scaling", "base_scale", "select", "metric", "data")
 _DATA_OF_ROW = ("features", "label", "quantise", "init", "missing", "unjudged")
 _OF_SELECT = frozenset(Select.settings)
 SPELLING = {"first-best": FIRST_BEST}
@@ -101,7 +102,7 @@ class ExperimentData(DataSection):
         return found
 
 
-class ExperimentConfig(Settings):
+class ExperimentConfig(TextRows):
     """Configuration of an experiment; see the manual's page on experiments."""
 
     renamed: ClassVar = {"ablation": "train_fractions"}
@@ -149,10 +150,9 @@ class ExperimentConfig(Settings):
         if self.data.unlabelled:
             raise ConfigError("data.unlabelled: not used by run: learners get the test lists of a fold")
         if self.data.list_weights:
-            raise ConfigError(
-                "data.list_weights: not used by run; learner list-iw weights lists in each fold"
-            )
-        pipe = next(filter(is_pipe, self.data.files()), None)
+            raise ConfigError("data.list_weights: not used by run; learner list-iw weights lists itself")
+        self.check_texts(self.learners)
+        pipe = next(filter(is_pipe, [*self.data.files(), *self.texts.files()]), None)
         if pipe is not None:
             raise ConfigError(f"data: found {pipe}, expected files: a pipe can be read only once")
         if self.drawn is None:
@@ -235,7 +235,7 @@ class ExperimentConfig(Settings):
         changes = {key: getattr(given, key) for key in _DATA_OF_ROW if key != "label" or key in own}
         changes["missing"] = given.policy(self._kind(row).accepts_nan)  # the stores hold merged runs
         unlabelled = (test,) if self._kind(row).needs_unlabelled else ()
-        return DataSection(train=train, dev=dev, unlabelled=unlabelled, **changes)
+        return StoredData.of(given, train=train, dev=dev, unlabelled=unlabelled, **changes)
 
     def _kind(self, row: str) -> type[Learner]:
         """The learner of a row."""
@@ -315,7 +315,7 @@ class ExperimentConfig(Settings):
         own = _section(parts, "grid")
         shared = {key: values for key, values in self.grid.items() if key not in {*entry, *parts, *own}}
         grid = shared | own
-        values: dict[str, Any] = {"data": data, "grid": grid}
+        values = {"data": data, "grid": grid, **self.of_row(parts, _section(parts, "texts"))}
         for key in ("scaling", "base_scale"):
             given = parts.get(key, getattr(self, key))
             if given is not None and (key in parts or key not in grid):
@@ -390,8 +390,7 @@ def read_experiment(path: str) -> ExperimentConfig:
         raise ConfigError(f"{path}: learner: a single learner is for 'rerank train'; expected learners:")
     rows = values.get("learners")
     for entry in rows.values() if isinstance(rows, dict) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("data"), dict):
-            put_beside(entry["data"], path)
+        put_beside(entry if isinstance(entry, dict) else {}, path)
     config = ExperimentConfig.checked(values, path)
     config = config.with_settings(name=config.name or Path(path).name.split(".")[0])
     config._path = path

@@ -80,7 +80,7 @@ def inputs_of(config: ExperimentConfig) -> list[str]:
     files = []
     for fold in config.fold_names:
         for row in config.learners:
-            files += config.training(row, fold).files()
+            files += config.train_config(row, config.training(row, fold)).files()
         files += [] if config.drawn is not None else config.data.judging(fold).files()
     own = [config.path] if os.path.exists(config.path) else []
     return list(dict.fromkeys([*own, *files]))
@@ -144,6 +144,7 @@ def _decisive(config: TrainOptions, parts: Parts, fold: str, seed: int | None, s
         "select": config.select.get_params(),
         "plan": [config.scaling, config.base_scale, config.grid],
         "features": data.features,
+        "texts": [config.features_from, config.texts.with_digests(digest_of_file)],
         "label": data.label,
         "missing": data.missing,
         "unjudged": data.unjudged,

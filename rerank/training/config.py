@@ -7,14 +7,14 @@ import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rerank.core.errors import ConfigError, DataNote, FormatError, os_error
-from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, is_pipe, shown
+from rerank.core.files.read import first_bytes, inputs_opened_once, is_file, shown
 from rerank.core.settings import Settings
 from rerank.data.reading import BASE, DataSection, paths_of
 from rerank.training.options import DEFAULT_LEARNER, Select, TrainOptions
+from rerank.training.text_options import beside, put_texts_beside
 
 # Keys that belong to other verbs: a file that train would use only in part is a mistake.
 _OF_OTHER_VERBS = {
@@ -224,28 +224,24 @@ def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any
     if "numbers" in written:
         raise ConfigError(f"{path}: describes the numbers of a text: python scripts/reproduce {path}")
     values = {str(key): expanded(value, path) for key, value in written.items()}
-    if isinstance(values.get("data"), dict):
-        put_beside(values["data"], path, owner)
+    put_beside(values, path, owner)
     return values
 
 
-def put_beside(data: dict[str, Any], path: str, owner: type[Settings] = DataSection) -> None:
-    """Make the relative paths of a section ``data`` relative to the file ``path``, which changes it."""
+def put_beside(values: dict[str, Any], path: str, owner: type[Settings] = DataSection) -> None:
+    """Make the relative paths of sections of texts and data relative to the file ``path``, in place."""
+    put_texts_beside(values.get("texts"), path)
+    data = values["data"] if isinstance(values.get("data"), dict) else {}
     for key in paths_of(owner):
         if isinstance(data.get(key), str) and (key, data[key]) != ("init", BASE):
-            data[key] = _beside(path, data[key])
+            data[key] = beside(path, data[key])
         elif isinstance(data.get(key), list):
-            data[key] = [_beside(path, str(name)) for name in data[key]]
+            data[key] = [beside(path, str(name)) for name in data[key]]
     residues = data.get("residues")
-    if isinstance(residues, str) and is_file(_beside(path, residues)):
-        data["residues"] = _beside(path, residues)
+    if isinstance(residues, str) and is_file(beside(path, residues)):
+        data["residues"] = beside(path, residues)
     if str(data.get("quantise")).startswith("model="):
-        data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
-
-
-def _beside(path: str, name: str) -> str:
-    """The path ``name`` as the file ``path`` means it: relative to that file, or as typed in a pipe."""
-    return name if name == "-" or is_pipe(path) else os.path.normpath(Path(path).parent / name)
+        data["quantise"] = "model=" + beside(path, data["quantise"].removeprefix("model="))
 
 
 def expanded(value: Any, path: str) -> Any:

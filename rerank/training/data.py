@@ -16,8 +16,9 @@ from rerank.data.arrays import real_array
 from rerank.data.base_scores import base_column
 from rerank.data.folds import Fold
 from rerank.data.judge import PreparedMetric
-from rerank.data.lists import CandidateLists, without_labels
+from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
+from rerank.data.text_reading import to_rank
 from rerank.learners.base import Observer, Watched, checked_list_weights
 from rerank.models.base import Model
 from rerank.models.pipeline import Chain
@@ -69,7 +70,7 @@ class SideInputs(Struct, frozen=True, eq=False):
                 raise FitError("list weights: every weight is 0, expected one above 0")
         if (bare := self.unlabelled) is not None:
             same = aligned(bare, lists.names(), "the training lists", selection=lists.selection, fill=fill)
-            bare = without_labels(same, labels=False)
+            bare = to_rank(same)
         return SideInputs(bare, weights, self.labels, initial)
 
     def of_fold(self, lists: CandidateLists, fold: Fold) -> SideInputs:
@@ -79,7 +80,7 @@ class SideInputs(Struct, frozen=True, eq=False):
         """
         found = replace(self, labels=None)
         if self.unlabelled is not None:
-            found = replace(found, unlabelled=without_labels(lists.subset(fold.test), labels=False))
+            found = replace(found, unlabelled=to_rank(lists.subset(fold.test)))
         if self.list_weights is not None:
             found = replace(found, list_weights=self.list_weights[fold.train])
         return found

@@ -10,7 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.text import number
 from rerank.data.reading import BASE, PER_PART, DataSection, Sources
-from rerank.training.text_options import ENGLISH, TextSettings
+from rerank.training.text_options import TextSettings
 
 if TYPE_CHECKING:  # help and completion of train read the settings without numpy
     from rerank.learners.base import Learner
@@ -138,8 +138,8 @@ class TrainOptions(Settings):
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
-        own = (self._path, self.texts.background, self.texts.stop_words)
-        return [*self.data.files(), *(path for path in own if path not in (None, ENGLISH))]
+        texts = self.texts.files() if self.features_from else ()
+        return [*self.data.files(), *([] if self._path is None else [self._path]), *texts]
 
 
 def learner_settings(options: TrainOptions, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
+from rerank.core.files.read import is_pipe
 from rerank.core.settings import Settings, setting
 
 ENGLISH = "english"  # instead of a file of stop words
@@ -38,3 +42,24 @@ class TextSettings(Settings):
     b: float = setting(0.75, "BM25: how much long texts are discounted, 0 to 1", metavar="X", ge=0, le=1)
     mu: float = setting(1000.0, "Dirichlet smoothing: words of the corpus added to a text", metavar="X", gt=0)
     jm_lambda: float = setting(0.1, "Jelinek-Mercer: weight of the corpus, 0 to 1", metavar="X", gt=0, lt=1)
+
+    def with_digests(self, digest: Callable[[str], str]) -> dict[str, Any]:
+        """Return all values, with the digests of files instead of their paths."""
+        paths = self.files()
+        return {key: digest(value) if value in paths else value for key, value in self.get_params().items()}
+
+    def files(self) -> list[str]:
+        """Return the paths of the files that are read."""
+        return [path for path in (self.background, self.stop_words) if path is not None and path != ENGLISH]
+
+
+def beside(path: str, name: str) -> str:
+    """Return the path ``name`` as the file ``path`` means it: relative to it, or as typed in a pipe."""
+    return name if name == "-" or is_pipe(path) else os.path.normpath(Path(path).parent / name)
+
+
+def put_texts_beside(texts: Any, path: str) -> None:
+    """Make the relative paths of a section of texts relative to the file ``path``, in place."""
+    for key in ("background", "stop_words") if isinstance(texts, dict) else ():
+        if isinstance(texts.get(key), str) and (key, texts[key]) != ("stop_words", ENGLISH):
+            texts[key] = beside(path, texts[key])

@@ -17,10 +17,11 @@ from rerank.core.files.write import check_target, write_lines
 from rerank.core.types import ArrayLike
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
-from rerank.data.lists import CandidateLists, without_labels
+from rerank.data.lists import CandidateLists
 from rerank.data.overlap import note_shared
 from rerank.data.reading import DataSection, Part
 from rerank.data.selection import selected
+from rerank.data.text_reading import to_rank
 from rerank.evaluation.notes import note_ndcg
 from rerank.formats.base import load_for
 from rerank.formats.sources import (
@@ -357,7 +358,7 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     reading = data.reading(part).with_settings(features=())
     lists = joined([load_for(path, reading, None, fill=False) for path in getattr(data, part)])
     if part == "unlabelled":
-        return without_labels(lists, labels=False)
+        return to_rank(lists)
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")

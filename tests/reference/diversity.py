@@ -13,7 +13,10 @@ def relevance_of(scores):
 
 
 def order_of(method, share, scores, table, depth=None):
-    """The items in order; ``table`` are similarities, or aspects; on ties the more relevant one is next."""
+    """The items in order, on ties the more relevant one next.
+
+    ``table`` are similarities, or aspects and, in a last row, their weights.
+    """
     relevance, n = relevance_of(scores), len(scores)
     falling = sorted(range(n), key=lambda i: (-scores[i], i))
     chosen = []
@@ -40,17 +43,19 @@ def dpp(i, chosen, share, relevance, similar):
 
 
 def xquad(i, chosen, share, relevance, aspects):
-    """Santos et al. 2010, equations 1 and 5, all aspects equally likely."""
-    m = len(aspects[0])
-    diversity = sum(aspects[i][a] * math.prod(1 - aspects[j][a] for j in chosen) for a in range(m)) / m
+    """Santos et al. 2010, equations 1 and 5."""
+    likely = aspects[-1]
+    diversity = sum(
+        p * aspects[i][a] * math.prod(1 - aspects[j][a] for j in chosen) for a, p in enumerate(likely)
+    )
     return (1 - share) * relevance[i] + share * diversity
 
 
 def pm2(i, chosen, share, relevance, aspects):
-    """Dang & Croft 2012, algorithm 2, all aspects equally likely; without a value above 0 it ends."""
-    m = len(aspects[0])
+    """Dang & Croft 2012, algorithm 2; without a value above 0 it ends."""
+    likely, m = aspects[-1], len(aspects[0])
     seats = [sum(aspects[j][a] / sum(aspects[j]) for j in chosen) for a in range(m)]
-    quotients = [1 / m / (2 * one + 1) for one in seats]
+    quotients = [p / (2 * one + 1) for p, one in zip(likely, seats, strict=True)]
     turn = quotients.index(max(quotients))
     gain = sum((share if a == turn else 1 - share) * quotients[a] * aspects[i][a] for a in range(m))
     return gain if gain > 0 else -math.inf

@@ -21,7 +21,7 @@ from rerank.data.reading import Missing
 from rerank.extensions.decision.expressions import AUTO
 from rerank.extensions.decision.model import DecidingModel, packed_record, unpacked_record
 from rerank.extensions.diversity import aspects, similarities
-from rerank.extensions.diversity.orders import NEUTRAL, OF_ITEMS, Method, diversified, parsed
+from rerank.extensions.diversity.orders import NEUTRAL, OF_ITEMS, Method, Table, diversified, parsed
 from rerank.metrics.base import parse
 from rerank.models.base import MODELS, Arrays, Model, load_model
 from rerank.models.classes import ClassesModel
@@ -46,6 +46,7 @@ class Diversification(Record):
     method: Method
     share: float | None = fact(None, ge=0, le=1)
     by: str = fact(max_length=1000)  # the similarity, or the aspects
+    weights: str | None = fact(None, max_length=1000)  # the file of the aspects' weights
     depth: int | None = fact(None, ge=1)
     tuned: ShareRecord | None = None
 
@@ -55,7 +56,8 @@ class Diversification(Record):
             return "the scores alone decide: no share was better on the lists that it was chosen on"
         of = "similarity" if self.method in OF_ITEMS else "aspects"
         down = "" if self.depth is None else f", the first {self.depth} places"
-        return f"{self.method}:{self.share:g} by {of} {self.by}{down}"
+        weights = "" if self.weights is None else f" weighted by {self.weights}"
+        return f"{self.method}:{self.share:g} by {of} {self.by}{weights}{down}"
 
 
 @MODELS.register("diversified")
@@ -100,10 +102,10 @@ class DiversifiedModel(DecidingModel):
             chosen.method, chosen.share, scores, lists.offsets, self.compared(lists), chosen.depth
         )
 
-    def compared(self, lists: CandidateLists) -> Iterator[Floats]:
-        """Yield the similarities, or the aspects, of the items of each list."""
+    def compared(self, lists: CandidateLists) -> Iterator[Table]:
+        """Yield the similarities, or the aspects and their weights, of the items of each list."""
         if self.diversification.method not in OF_ITEMS:
-            return aspects.tables(self.diversification.by, lists)
+            return aspects.tables(self.diversification.by, lists, self.diversification.weights)
         self.used = similarities.resolved(self.diversification.by, lists)
         longest = int(lists.lengths.max())
         shown = f"the similarities of {longest**2:,} pairs of candidates of a list"
@@ -116,7 +118,9 @@ class DiversifiedModel(DecidingModel):
             held = not by.startswith("matrix:")
         else:
             held = by.startswith(aspects.FEATURES)
+        held = held and self.diversification.weights is None
         if not held:
+            by = self.diversification.weights or by
             raise ConfigError(f"{by}: a file about the lists of another file: no model can hold it")
         return {"base": packed_model(self.base), "diversification": packed_record(self.diversification)}
 
@@ -131,6 +135,8 @@ class DiversifiedModel(DecidingModel):
             raise DataError("a matrix of similarities in a model")
         if chosen.method not in OF_ITEMS and not chosen.by.startswith(aspects.FEATURES):
             raise DataError("a file of aspects in a model")
+        if chosen.weights is not None:
+            raise DataError("a file of weights in a model")
         base = unpacked_model(arrays["base"], "base")
         if base.input_names != feature_names:
             raise DataError(f"{len(base.input_names)} features of the base for {len(feature_names)}")
@@ -164,6 +170,7 @@ def diversify(
     *,
     tune_on: CandidateLists | None = None,
     metric: str | None = None,
+    weights: str | None = None,
 ) -> DiversifiedModel:
     """Return a model that ranks lists so that their first items differ.
 
@@ -182,6 +189,9 @@ def diversify(
         Labelled lists, not those that the model was trained on.
     metric : str, optional
         What chooses the share, such as alpha-nDCG@10; needed with ``tune_on``.
+    weights : str, optional
+        For xquad and pm2 a file with the weights of the aspects, their probabilities given the query: query,
+        aspect and weight; None = all aspects of a list have the same weight.
 
     Returns
     -------
@@ -219,6 +229,8 @@ def diversify(
         raise ConfigError(f"diversify: {name} needs aspects: a file, or features:ITEMS (--aspects)")
     if name not in OF_ITEMS:
         aspects.check(str(by))
+    elif weights is not None:
+        raise ConfigError(f"diversify: {name} has no aspects, which weights belong to (--aspect-weights)")
     if (share is None) != (tune_on is not None):
         found = "no number and no lists" if share is None else "a number and lists"
         raise ConfigError(
@@ -227,7 +239,7 @@ def diversify(
     if (metric is None) != (tune_on is None):
         found = "no metric that chooses the share" if metric is None else f"metric {metric} without lists"
         raise ConfigError(f"diversify: found {found}; expected both (--tune-on, --tune-metric)")
-    chosen = Diversification(method=name, share=share, by=by or AUTO, depth=depth)
+    chosen = Diversification(method=name, share=share, by=by or AUTO, weights=weights, depth=depth)
     made = DiversifiedModel(base, chosen)
     made.training = base.training
     if tune_on is not None and metric is not None:

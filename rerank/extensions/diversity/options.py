@@ -42,6 +42,13 @@ class Diversifying(Deciding):
         metavar="FILE|features:ITEMS",
         group=_OPTIONS,
     )
+    aspect_weights: str | None = setting(
+        None,
+        "weights of aspects for xquad and pm2, their probabilities given the query: query, aspect, weight on "
+        "each line [equal ones]",
+        metavar="FILE",
+        group=_OPTIONS,
+    )
     diversify_depth: int | None = setting(
         None,
         "diversify the first N places, others keep the order of the scores",
@@ -52,7 +59,7 @@ class Diversifying(Deciding):
 
     def check_values(self) -> None:
         if self.diversify is None:
-            for name in ("similarity", "aspects", "diversify_depth"):
+            for name in ("similarity", "aspects", "aspect_weights", "diversify_depth"):
                 if getattr(self, name) is not None:
                     raise ConfigError(f"--{name.replace('_', '-')}: not used without --diversify")
             super().check_values()
@@ -61,9 +68,10 @@ class Diversifying(Deciding):
             if name not in _SHARED and getattr(self, name) is not None:
                 raise ConfigError(f"--{name.replace('_', '-')}: not used with --diversify")
         of_aspects = self.diversify.startswith(("xquad", "pm2"))
-        idle = "similarity" if of_aspects else "aspects"
-        if getattr(self, idle) is not None:
-            raise ConfigError(f"--{idle}: not used by --diversify {self.diversify}")
+        for idle in ("similarity",) if of_aspects else ("aspects", "aspect_weights"):
+            if getattr(self, idle) is not None:
+                found = f"--{idle.replace('_', '-')}: not used by --diversify {self.diversify}"
+                raise ConfigError(found)
 
 
 def chosen_model(
@@ -90,7 +98,8 @@ def chosen_model(
     from rerank.models.base import load_model
     from rerank.models.predict import lists_for
 
-    files = [path.removesuffix(",max") for path in (given.aspects,) if path is not None]
+    aspects = (given.aspects or "").removesuffix(",max") or None
+    files = [path for path in (aspects, given.aspect_weights) if path is not None]
     inputs = [path for path in (model, given.tune_on, *files) if path is not None]
     check_outputs({} if out is None else {"--out": out}, inputs)
     base = load_model(model)
@@ -108,4 +117,5 @@ def chosen_model(
         given.diversify_depth,
         tune_on=lists,
         metric=given.tune_metric,
+        weights=given.aspect_weights,
     )

@@ -31,6 +31,8 @@ METHODS: tuple[Method, ...] = get_args(Method)
 OF_ITEMS = ("mmr", "dpp")  # by similarities of items; the others by aspects
 # The share that leaves the order of the scores as it is, if there is one.
 NEUTRAL = {"mmr": 1.0, "dpp": 1.0, "xquad": 0.0}
+# Similarities of the items of a list, or their aspects, or these and the weights of the aspects.
+Table = Floats | tuple[Floats, Floats]
 _LEAST = 1e-10  # of a factor of the determinant, below which an item is like the chosen ones
 
 
@@ -54,7 +56,7 @@ def parsed(text: str) -> tuple[Method, float | None]:
     return name, share
 
 
-def order_of(method: str, share: float, scores: Floats, table: Floats, depth: int | None = None) -> Index:
+def order_of(method: str, share: float, scores: Floats, table: Table, depth: int | None = None) -> Index:
     """Return the items of one list in diversified order, int64 (n).
 
     Parameters
@@ -66,10 +68,12 @@ def order_of(method: str, share: float, scores: Floats, table: Floats, depth: in
     scores : float64 (n)
         Of the list's items, larger is better. On ties the first item is the more relevant one.
     table : float64 (n, n) or (n, n_aspects)
-        Similarities of the items for mmr and dpp, otherwise their aspects, 0 to 1.
+        Similarities of the items for mmr and dpp, otherwise their aspects, 0 to 1. Or a pair of aspects and
+        their weights, float64 (n_aspects), with the sum 1; without weights aspects are equally likely.
     depth : int, optional
         So many places are filled by the method, and the others by the scores; None = all.
     """
+    table, weights = table if isinstance(table, tuple) else (table, None)
     n = len(scores)
     falling = np.argsort(-scores, kind="stable")
     if share == NEUTRAL.get(method) or n < 2 or not table.shape[1]:
@@ -91,7 +95,7 @@ def order_of(method: str, share: float, scores: Floats, table: Floats, depth: in
     else:
         aspects = np.ascontiguousarray(table[falling], dtype=np.float64)
         m = aspects.shape[1]
-        weights = np.full(m, 1.0 / m)
+        weights = np.full(m, 1.0 / m) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
         if method == "xquad":
             filled = _greedy.xquad(relevance, aspects, weights, share, np.ones(m), taken, order, depth)
         else:
@@ -105,7 +109,7 @@ def diversified(
     share: float,
     scores: Floats,
     offsets: Index,
-    tables: Iterable[Floats],
+    tables: Iterable[Table],
     depth: int | None = None,
 ) -> Floats:
     """Return scores of items in the diversified order of their lists, float64 (n_items).

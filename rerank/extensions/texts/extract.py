@@ -12,7 +12,7 @@ from rerank.data.reading import Reading
 from rerank.extensions.texts.extraction import TextFeatures, fit_text
 from rerank.formats.base import save
 from rerank.formats.sources import Data, checked_format, read_lists
-from rerank.training.text_options import ENGLISH, TextSettings
+from rerank.training.text_options import TextSettings
 
 
 class TextLists(Struct, frozen=True, eq=False):
@@ -56,8 +56,7 @@ def text_features(
     """
     if not isinstance(settings, TextSettings):
         settings = TextSettings.checked(settings or {}, "features text")
-    files = [path for path in (settings.background, settings.stop_words) if path not in (None, ENGLISH)]
-    target = None if out is None else checked_format(out, to, data, reading, *files)
+    target = None if out is None else checked_format(out, to, data, reading, *settings.files())
     lists = read_lists(data, reading)
     fitted = fit_text(lists, settings, source=lists.source)
     made = TextLists(fitted.apply(lists), fitted)

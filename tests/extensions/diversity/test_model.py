@@ -112,6 +112,37 @@ def test_predict_diversifies_a_run_by_aspects_from_a_file(model, tmp_path):
         rerank.diversify(model, "xquad:0.8", str(path)).score(lists)
 
 
+def test_aspects_have_weights(model, tmp_path):
+    """A likely aspect comes first; weights are divided by their sum, those of absent aspects are unused."""
+    lists, weights = some_lists(1), tmp_path / "likely"
+    values = "q0 cat d0 0.9\nq0 cat d1 0.8\nq0 car d2 0.7\nq0 band d3 0.9\n"
+    (tmp_path / "aspects").write_text(values)
+
+    def scores(text, method="xquad:1"):
+        weights.write_text(text)
+        given = str(tmp_path / "aspects"), None
+        return rerank.diversify(model, method, *given, weights=str(weights)).score(lists).tolist()
+
+    even = rerank.diversify(model, "xquad:1", str(tmp_path / "aspects")).score(lists).tolist()
+    assert scores("q0 cat 2\nq0 car 2\nq0 band 2\nq0 other 9\nq7 cat 1\n") == even
+    for method in ("xquad:1", "pm2:1"):
+        found = scores("q0 cat 1\nq0 car 8\nq0 band 1\n", method)
+        assert found[2] == len(found)
+    for text, message in (
+        ("q0 cat 1\nq0 car 1\n", "likely: found no weight of aspect 'band' of query 'q0'"),
+        ("q0 cat 0\nq0 car 0\nq0 band 0\n", "every weight of its aspects is 0"),
+        ("q0 cat -1\n", "likely:1: found the weight -1, expected 0 or more"),
+        ("q0 cat x\n", "likely:1: found weight 'x'"),
+        ("q0 cat 1\nq0 cat 2\n", "likely:2: found aspect 'cat' again for query 'q0'"),
+        ("q0 cat d0 1\n", "likely:1: found 4 fields, expected three fields: query aspect weight"),
+        ("", "found no weight"),
+    ):
+        with pytest.raises((DataError, FormatError), match=message):
+            scores(text)
+    with pytest.raises(ConfigError, match="mmr has no aspects"):
+        rerank.diversify(model, "mmr:0.5", weights=str(weights))
+
+
 def test_aspects_are_columns_of_features(model):
     lists = some_lists(1)
     wide = rerank.CandidateLists.from_arrays(

@@ -35,7 +35,14 @@ def test_each_step_is_that_of_the_paper(method):
                 continue  # the order of the scores, also of equal items
             for depth in (None, 2):
                 found = order_of(method, share, scores, table, depth)
-                assert found.tolist() == slow_order_of(method, share, scores, table.tolist(), depth)
+                slow = table.tolist() if method in OF_ITEMS else [*table.tolist(), [1 / 3] * 3]
+                assert found.tolist() == slow_order_of(method, share, scores, slow, depth)
+                if method not in OF_ITEMS:
+                    likely = np.random.default_rng(seed).dirichlet([0.5] * 3)
+                    found = order_of(method, share, scores, (table, likely), depth)
+                    assert found.tolist() == slow_order_of(
+                        method, share, scores, [*table.tolist(), likely.tolist()], depth
+                    )
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -17,7 +17,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.names import Columns
-from rerank.data.text_reading import inputs_of
+from rerank.data.text_reading import has_inputs
 
 _GLOB = re.compile(r"[*?\[]")
 
@@ -110,8 +110,7 @@ def selected(lists: CandidateLists, texts: Sequence[str], *, lenient: bool = Fal
     """
     if not texts:
         return lists
-    empty = bool(inputs_of(lists))  # from which features can be computed
-    chosen = columns_matching(lists.columns(), texts, lists.source, lenient=lenient, empty=empty)
+    chosen = columns_matching(lists.columns(), texts, lists.source, lenient=lenient, empty=has_inputs(lists))
     return with_only(lists, chosen, ",".join(texts))
 
 

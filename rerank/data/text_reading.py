@@ -30,6 +30,11 @@ def inputs_of(lists: CandidateLists) -> dict[str, Any]:
     return {name: getattr(lists, name) for name in INPUTS if getattr(lists, name) is not None}
 
 
+def has_inputs(lists: CandidateLists) -> bool:
+    """Return whether features can be computed from lists that have none."""
+    return bool(inputs_of(lists))
+
+
 def to_rank(lists: CandidateLists) -> CandidateLists:
     """Return what a learner may see of lists to rank, and what features are still to be computed from."""
     from rerank.data.lists import without_labels

@@ -138,8 +138,7 @@ class TrainOptions(Settings):
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
-        texts = self.texts.files() if self.features_from else ()
-        return [*self.data.files(), *([] if self._path is None else [self._path]), *texts]
+        return [*self.data.files(), *filter(None, [self._path]), *(self.features_from and self.texts.files())]
 
 
 def learner_settings(options: TrainOptions, known: Mapping[str, Any]) -> dict[str, Any]:

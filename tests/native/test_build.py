@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(not (ROOT / "rerank").is_dir(), reason="needs the sources")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the compiler is not found by its name")

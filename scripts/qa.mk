@@ -16,7 +16,7 @@ LAB := $(OUT)/lab$(MOST)-seed$(SEED)
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all trecqa lab typed
+.PHONY: all trecqa lab typed texts
 
 all: trecqa lab
 
@@ -34,6 +34,10 @@ typed: $(STORES)/trecqa-train.typed.store $(STORES)/trecqa-dev.typed.store $(STO
 	$(BIN)/rerank report $(OUT)/trecqa-typed
 	$(BIN)/rerank report $(LAB)-typed
 
+texts: $(STORES)/trecqa-train.untagged.jsonl $(STORES)/trecqa-dev.untagged.jsonl $(STORES)/trecqa-test.untagged.jsonl
+	QA=$(STORES) $(BIN)/rerank run configs/texts-trecqa.yaml --out $(OUT)/texts-trecqa --jobs $(JOBS)
+	$(BIN)/rerank report $(OUT)/texts-trecqa
+
 $(STORES):
 	mkdir -p $@
 
@@ -46,6 +50,10 @@ $(STORES)/trecqa-%.jsonl: $(DATA)/trecqa/%.jsonl.gz scripts/qa/trecqa.py | $(STO
 $(STORES)/trecqa-%.store: $(STORES)/trecqa-%.jsonl
 	$(BIN)/rerank features qa $< --tagged _ --stemmer porter --trees both --overlap --out $(basename $<).linked.jsonl
 	$(BIN)/rerank features qa $(basename $<).linked.jsonl --tagged _ --stemmer porter --trees both --no-rel --suffix _plain --out $@
+
+# Linked trees beside plain words.
+$(STORES)/trecqa-%.untagged.jsonl: $(STORES)/trecqa-%.store
+	$(BIN)/python scripts/qa/trecqa.py --untag $(STORES)/trecqa-$*.linked.jsonl $@
 
 # The same with links of the focus: plain (names end in _focus) and typed (_typed), by the types of the data.
 $(STORES)/trecqa-%.typed.jsonl: $(DATA)/trecqa/%.jsonl.gz scripts/qa/trecqa.py | $(STORES)

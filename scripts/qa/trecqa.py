@@ -9,6 +9,8 @@ the questions that have right and wrong candidates (--mixed).
 
     python scripts/qa/trecqa.py /data/trecqa/train.jsonl.gz train.jsonl
     rerank features qa train.jsonl --tagged _ --overlap --out train.store
+
+--untag takes lists that features qa wrote as JSON Lines, and writes them with plain words instead of tagged ones.
 """
 
 from __future__ import annotations
@@ -46,6 +48,17 @@ def entry_of(line: Entry, entities: bool) -> Entry:
     return {"id": line["qid"], "question": tagged(line["q"], entities), "candidates": candidates}
 
 
+def plain(text: str) -> str:
+    """Return tagged words without their tags."""
+    return " ".join(word.rpartition("_")[0] for word in text.split(" "))
+
+
+def untagged(entry: Entry) -> Entry:
+    """Return a list whose question and texts have no tags."""
+    candidates = [{**one, "text": plain(one["text"])} for one in entry["candidates"]]
+    return {**entry, "prompt": plain(entry["prompt"]), "candidates": candidates}
+
+
 def main() -> None:
     """Write the lists of a file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -53,10 +66,12 @@ def main() -> None:
     parser.add_argument("output", type=Path, help="JSON Lines to write")
     parser.add_argument("--mixed", action="store_true", help="only questions with right and wrong passages")
     parser.add_argument("--entities", action="store_true", help="tokens with the types of their entities")
+    parser.add_argument("--untag", action="store_true", help="input is that of features qa; remove tags")
     given = parser.parse_args()
     opened = gzip.open if given.input.suffix == ".gz" else open
     with opened(given.input, "rt", encoding="utf-8") as lines:
-        entries = [entry_of(json.loads(line), given.entities) for line in lines]
+        read = map(json.loads, lines)
+        entries = [untagged(one) if given.untag else entry_of(one, given.entities) for one in read]
     if given.mixed:
         entries = [entry for entry in entries if len({one["label"] for one in entry["candidates"]}) > 1]
     text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)

@@ -114,6 +114,16 @@ SAMPLES: dict[str, list[Seed]] = {
         ),
         Seed({"": b"1 Q0 a 1 2 r\n"}, {"merge": ["other"]}, {"other": b"1 Q0 b 1 2 s\n1 Q0 a 2 1 s\n"}),
         Seed({"": b"1 Q0 a 1 2 r\n"}, {"subtopics": "judged"}, {"judged": b"1 s a 1\n1 t b 2\n"}),
+        Seed(
+            {"": b"1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n"},
+            {"queries": "q", "collection": "docs"},
+            {"q": b"1\ta mill\n2\tx\n", "docs": b"a\tthe mill\n\nb\t\r\n"},
+        ),
+        Seed(
+            {"": b"1 Q0 7 1 2 r\n"},
+            {"collection": "docs"},
+            {"docs": b'{"_id": 7, "title": "A", "text": "b \\u00e9"}\n{"docid": "c", "contents": ""}\n'},
+        ),
     ],
     "subtopics": [Seed({"": b"1 s a 1\n1 t a 0\n1 s b -2\n2 s a 1.5\n"})],
     "msmarco": [

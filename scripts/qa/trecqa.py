@@ -10,7 +10,7 @@ the questions that have right and wrong candidates (--mixed).
     python scripts/qa/trecqa.py /data/trecqa/train.jsonl.gz train.jsonl
     rerank features qa train.jsonl --tagged _ --overlap --out train.store
 
---untag takes lists that features qa wrote as JSON Lines, and writes them with plain words instead of tagged ones.
+--untag takes lists that features qa wrote as JSON Lines, and removes the tags of their words.
 """
 
 from __future__ import annotations

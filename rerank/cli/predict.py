@@ -7,10 +7,11 @@ from typing import ClassVar
 from rerank.cli.frame import OUTPUTS, RUNNING, Verb, Workers, inform, verb
 from rerank.core.settings import setting
 from rerank.core.text import count
+from rerank.data.text_reading import EncoderPlaces
 from rerank.extensions.diversity.options import Diversifying, chosen_model
 
 
-class Predict(Workers, Verb):
+class Predict(EncoderPlaces, Workers, Verb):
     """Options of ``rerank predict``."""
 
     reads: ClassVar = True
@@ -45,11 +46,7 @@ class Predict(Workers, Verb):
         group=RUNNING,
     )
     cache_nearest: int | None = setting(
-        None,
-        "reuse the rankers of the K nearest cached lists instead of training new ones",
-        metavar="K",
-        ge=1,
-        group=RUNNING,
+        None, "rankers of the K nearest cached lists instead of new ones", metavar="K", ge=1, group=RUNNING
     )
     cache_by: str | None = setting(
         None,
@@ -69,7 +66,12 @@ def predict(given: Predict) -> None:
     from rerank.models.predict import predict as run
 
     model = chosen_model(given.model, given.typed, given.out, given.keep_margin, given.reading)
-    found = run(model, given.data, given.as_, streamed=True, **given.others("model", "data", "as_"))
+    places = {name: getattr(given, name) for name in EncoderPlaces.settings}
+    if any(places.values()):
+        from rerank.models.encoder_places import with_encoders
+
+        model = with_encoders(model, places)
+    found = run(model, given.data, given.as_, streamed=True, **given.others("model", "data", "as_", *places))
     for line in getattr(found.model, "decision_lines", list)():
         inform(line)
     if given.allow_oracle:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from rerank.cli.frame import Verb, Writes, inform, verb
 from rerank.core.settings import setting
-from rerank.training.text_options import TextSettings
+from rerank.training.text_options import TextSettings, VectorSettings
 
 
 class Text(Writes, Verb):
@@ -44,6 +44,7 @@ class Vectors(Writes, Verb):
     """Options of ``rerank features vectors``."""
 
     reads: ClassVar = True
+    configures: ClassVar = VectorSettings
 
     data: str = setting(..., "lists; - is standard input", argument=True, metavar="DATA")
 
@@ -53,15 +54,16 @@ def vectors(given: Vectors) -> None:
     """Add similarities of vectors: cosine, dot product and distance to the question, centrality in the list.
 
     --vectors has the vectors of items, --query-vectors those of questions. Files with ids are joined by
-    these, others by the order of the lines.
+    these, others by the order of the lines. --encoder makes vectors of texts; --cross-encoder scores pairs.
 
     \b
     rerank features vectors bm25.run --vectors passages.parquet --query-vectors queries.parquet --out a.store
+    rerank features vectors train.jsonl --encoder minilm --vector-cache cache --out train.store
     """
     from rerank.extensions.vectors.extract import vector_features
     from rerank.formats.base import format_for
     from rerank.formats.sources import size_of
 
-    made = vector_features(**given.others())
+    made = vector_features(given.data, given.typed, **given.others("data"))
     inform(made.fitted.summary())
     inform(f"{size_of(made.lists)} to {given.out} ({given.to or format_for(given.out)})")

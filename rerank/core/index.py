@@ -242,10 +242,10 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         'missing': ('rerank.training.steps.features', (), ()),
         'quantise': ('rerank.training.steps.labels', (), ()),
         'scaling': ('rerank.training.steps.features', (), ()),
-        'text': ('rerank.extensions.texts.step', (), ()),
+        'text': ('rerank.training.steps.computed', (), ()),
         'tune_base': ('rerank.training.steps.tune_base', (), ()),
         'unjudged': ('rerank.training.steps.labels', (), ()),
-        'vectors': ('rerank.extensions.vectors.step', (), ()), },
+        'vectors': ('rerank.training.steps.computed', (), ()), },
     "scaling": dict.fromkeys(('auto', 'none', 'minmax', 'zscore', 'rank', 'list-minmax', 'list-zscore', 'list-rank'), ('rerank.data.scaling', (), ())),
     "preset of metrics": dict.fromkeys(('casp',), ('rerank.metrics.judging', (), ())),
 }

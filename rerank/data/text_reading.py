@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from rerank.core.errors import DataError
 from rerank.core.settings import Settings, setting
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 def _by_commas(given: Any) -> Any:
-    """Names separated by commas, or one name, as a tuple."""
-    return tuple(given.split(",") if isinstance(given, str) else given)
+    """Names, of which a text may hold several separated by commas, as a tuple."""
+    given = [given] if isinstance(given, str) else given
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        return given
+    return tuple(name for one in given for name in one.split(","))
 
 
 Sources = Annotated[tuple[Literal["text", "vectors"], ...], _by_commas]
@@ -40,6 +43,27 @@ def to_rank(lists: CandidateLists) -> CandidateLists:
     from rerank.data.lists import without_labels
 
     return replace(without_labels(lists, labels=False), **inputs_of(lists))
+
+
+class EncoderPlaces(Settings):
+    """Folders of local models of texts, and of what they made."""
+
+    help_group: ClassVar[str] = "Choice and tuning"
+
+    encoder: str | None = setting(
+        None,
+        "folder of a local model that makes vectors of texts without any: ONNX, or static embeddings (extra "
+        "rerank[vectors])",
+        metavar="DIR",
+    )
+    cross_encoder: str | None = setting(
+        None,
+        "folder of a local model in ONNX that scores pairs of a question and a text (extra rerank[vectors])",
+        metavar="DIR",
+    )
+    vector_cache: str | None = setting(
+        None, "folder that keeps what local models make, so that no text is encoded twice", metavar="DIR"
+    )
 
 
 class TextReading(Settings):

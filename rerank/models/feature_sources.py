@@ -32,6 +32,26 @@ class FeatureSource(Struct, frozen=True, eq=False, kw_only=True):
 
     n_features: int
 
+    @classmethod
+    @abstractmethod
+    def fit(cls, lists: CandidateLists, settings: Any, query: str | None, text: str | None) -> Self:
+        """Return what is fitted to training lists.
+
+        Parameters
+        ----------
+        lists : without the features that it adds; labels are not looked at.
+        settings : ``training.text_options.SourceSettings``.
+        query, text : the columns of the files that have questions and texts; None = the usual ones.
+        """
+
+    @classmethod
+    def check_settings(cls, settings: Any) -> None:
+        """Raise ConfigError for settings that can be refused before any lists are read."""
+
+    @classmethod
+    def check_lists(cls, lists: CandidateLists, settings: Any) -> None:
+        """Raise DataError if training lists lack what features are computed from."""
+
     @property
     @abstractmethod
     def names(self) -> list[str]:
@@ -62,6 +82,13 @@ class FeatureSource(Struct, frozen=True, eq=False, kw_only=True):
     @abstractmethod
     def summary(self) -> str:
         """Return what it computes, and from what it was fitted, in a line."""
+
+    def located(self, places: Mapping[str, str]) -> Self | None:
+        """Return the source with local models in other folders, by name of ``EncoderPlaces``.
+
+        None = it has no local model. Raises ConfigError if one of the folders is not used.
+        """
+        return None
 
     def reading(self, reading: Reading) -> Reading:
         """Return how files with named columns are read for it."""

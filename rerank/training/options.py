@@ -10,7 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.core.text import number
 from rerank.data.reading import BASE, PER_PART, DataSection, Sources
-from rerank.training.text_options import TextSettings
+from rerank.training.text_options import SourceSettings
 
 if TYPE_CHECKING:  # help and completion of train read the settings without numpy
     from rerank.learners.base import Learner
@@ -92,7 +92,7 @@ class TrainOptions(Settings):
     features_from: Sources = setting(
         (), "features that the model computes: from texts, from vectors, or both", metavar="text,vectors"
     )
-    texts: TextSettings = setting(TextSettings(), "how features are computed from texts")
+    texts: SourceSettings = setting(SourceSettings(), "how features are computed from texts")
     scaling: ScalingName = setting(
         "auto",
         "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
@@ -193,7 +193,7 @@ _SECTIONS = {
     **{name: ("select", name) for name in ("metric", "keep_margin", "tune_base", "folds")},
     "select": ("select", "by"),
     **{name: ("data", name) for name in ("missing", "unjudged", "quantise", "label")},
-    **{name: ("texts", name) for name in TextSettings.settings},
+    **{name: ("texts", name) for name in SourceSettings.settings},
 }
 KEYWORDS = ("features_from", "scaling", "base_scale", "grid", "seeds", "jobs", "cluster", *_SECTIONS)
 

@@ -14,7 +14,7 @@ from rerank.cli.app import app
 from rerank.data.reading import Reading
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
-from rerank.training.text_options import TextSettings
+from rerank.training.text_options import TextSettings, VectorSettings
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 # Small sets by format, for the options that only some formats honour.
@@ -259,9 +259,10 @@ ALSO = {
     "--repair": "--out o",
     "--cache-nearest": "--cache filled",
     **{
-        f"{verb} --{name.replace('_', '-')}": "--features-from text"
+        f"{verb} --{name.replace('_', '-')}": f"--features-from {source}"
         for verb in ("train", "importance ablate")
-        for name in TextSettings.settings
+        for source, kind in (("text", TextSettings), ("vectors", VectorSettings))
+        for name in kind.settings
     },
     "--cache-by": "--cache filled --cache-nearest 1",
 }

@@ -20,7 +20,7 @@ from rerank.data.npy import ArrayForm
 from rerank.data.reading import Reading
 from rerank.extensions.texts.features import NAMES, Weighting, features_of
 from rerank.extensions.texts.statistics import Statistics, count_corpus
-from rerank.extensions.texts.tokens import Tokeniser
+from rerank.extensions.texts.tokens import Tokeniser, stemmer_of
 from rerank.formats.collection import texts_of
 from rerank.formats.texts import read_lines
 from rerank.models.feature_sources import SOURCES, FeatureSource
@@ -110,6 +110,19 @@ class TextFeatures(FeatureSource, frozen=True, eq=False, kw_only=True, dict=True
     query: str | None = None
     text: str | None = None
     source: str = ""
+
+    @classmethod
+    def fit(cls, lists: CandidateLists, settings: Any, query: str | None, text: str | None) -> TextFeatures:
+        return fit_text(lists, settings, query, text)
+
+    @classmethod
+    def check_settings(cls, settings: Any) -> None:
+        if settings.stemmer is not None:
+            stemmer_of(settings.stemmer)
+
+    @classmethod
+    def check_lists(cls, lists: CandidateLists, settings: Any) -> None:
+        questions_and_texts(lists)
 
     @property
     def names(self) -> list[str]:

@@ -17,8 +17,9 @@ from rerank.data.base_scores import base_scores_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.models.base import Model, load_model
+from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
+from rerank.models.encoder_places import with_encoders
 
 
 def text_lists(
@@ -113,9 +114,21 @@ class Ranker:
         self.model = model
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the ranker of a model file; raises FormatError if the file holds no model."""
-        return cls(load_model(os.fspath(path)))
+    def load(cls, path: str | os.PathLike[str], **places: str | None) -> Self:
+        """Return the ranker of a model file.
+
+        Parameters
+        ----------
+        path : the file.
+        places : folders of the model's encoders, and of their cache, if they are others than in training:
+            ``encoder``, ``cross_encoder`` and ``vector_cache``.
+
+        Raises
+        ------
+        RerankError
+            If the file holds no model, or the model does not use a folder.
+        """
+        return cls(with_encoders(path, places))
 
     def __repr__(self) -> str:
         return f"Ranker({self.model!r})"

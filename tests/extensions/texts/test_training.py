@@ -153,7 +153,7 @@ def test_a_model_needs_questions_and_texts(lists):
         model.score(replace(lists, texts=StringColumn.from_strings([""] * 8)))
     with pytest.raises(DataError, match="list '2': found '', expected a question with a word"):
         model.score(replace(lists, prompts=StringColumn.from_strings(["a", "", "b"])))
-    with pytest.raises(ConfigError, match="stemmer: not used without features from texts"):
+    with pytest.raises(ConfigError, match="stemmer: not used without features_from=text"):
         rerank.train(lists, "ridge", stemmer="english")
 
 

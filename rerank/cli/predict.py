@@ -31,9 +31,7 @@ class Predict(EncoderPlaces, Workers, Verb):
     out: str = setting("-", "file to write; - is standard output", flags=("--out", "-o"), metavar="FILE")
     tag: str | None = setting(None, "name of the run (--as run) [rerank]", metavar="NAME")
     keep_margin: str | None = setting(
-        None,
-        "margin instead of the model's: the first-best stays unless another item leads by more than M",
-        metavar="M|none",
+        None, "instead of the model's margin: the lead that another item needs", metavar="M|none"
     )
     transductive_report: str | None = setting(
         None, "write what a transductive model did to each list (TSV)", metavar="FILE", group=OUTPUTS

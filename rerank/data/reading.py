@@ -91,8 +91,7 @@ class ReadOptions(TextReading):
     )
     qrels: OptionalPath = setting(
         None,
-        "judgements that become labels: those of TREC or BEIR, or JSON; for svmtk a line per example: list, "
-        "item, label",
+        "judgements that become labels: of TREC or BEIR, or JSON; svmtk: a line of list, item, label",
         path=True,
     )
     subtopics: OptionalPath = setting(None, "judgements of documents by subtopic, as for ndeval", path=True)

@@ -128,8 +128,7 @@ class TrainOptions(Settings):
     )
     cluster: str | None = setting(
         None,
-        "workers of a Dask cluster, by the address of its scheduler, instead of --jobs; see "
-        "'rerank help configuration'",
+        "workers of a Dask cluster, by its address, instead of --jobs; see 'rerank help configuration'",
         metavar="tcp://HOST:PORT",
         group="Running",
     )

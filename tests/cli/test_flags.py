@@ -9,11 +9,13 @@ import typer
 from reference.nearest_lists import NearestLists
 from small_training import fit
 
-from rerank import CandidateLists
+from rerank import CandidateLists, train
 from rerank.cli.app import app
 from rerank.data.reading import Reading
+from rerank.extensions.vectors.extraction import LocalModel, VectorFeatures
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
+from rerank.models.pipeline import Chain
 from rerank.training.text_options import TextSettings, VectorSettings
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
@@ -197,6 +199,7 @@ READING_VALUES = {
     "feature_names": "names", "threads": "1", "features": "1",
 }  # fmt: skip
 # What an option needs besides itself.
+_OF = "--features-from vectors"
 ALSO = {
     "features select --method": "",
     "features select --keep": "",
@@ -264,11 +267,19 @@ ALSO = {
         for source, kind in (("text", TextSettings), ("vectors", VectorSettings))
         for name in kind.settings
     },
+    **{
+        f"{verb} --{name.replace('_', '-')}": f"{source} --encoder model".strip()
+        for verb, source in (("train", _OF), ("importance ablate", _OF), ("features vectors", ""))
+        for name in VectorSettings.settings
+        if name != "encoder"
+    },
     "--cache-by": "--cache filled --cache-nearest 1",
 }
 # Models that use an option of predict, in place of a linear one.
 _ADAPTING = ("--jobs", "--cluster", "--transductive-report", "--cache", "--cache-nearest", "--cache-by")
+_ENCODING = ("--encoder", "--cross-encoder", "--vector-cache")
 MODELS = dict.fromkeys(_ADAPTING, "adapting") | {"--allow-oracle": "oracle"}
+MODELS |= dict.fromkeys(_ENCODING, "encoding")
 REFUSED = re.compile(
     "unknown setting|cannot honour|No such option|not used|do not use|not a valid|unknown output"
 )
@@ -286,7 +297,17 @@ def files(tmp_path, monkeypatch, rerank):
     LEARNERS.names()
     monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
     lists = CandidateLists.from_arrays([[1.0], [2.0]], [0, 1])
-    for name in dict.fromkeys(MODELS.values()):
+    names = [
+        "1",
+        *(f"vector_{name}" for name in ("cosine", "dot", "distance", "centrality", "cross_encoder")),
+    ]
+    wide = CandidateLists.from_arrays([[1.0] * 6, [2.0] * 6], [0, 1], feature_names=names)
+    encoding = train(wide, "ridge", scaling="none")
+    models = {role: LocalModel(role, "absent", "0") for role in ("encoder", "cross_encoder")}
+    source = VectorFeatures(n_features=1, n_dims=3, items="model", questions="model", **models)
+    encoding.chain = Chain((source,))
+    encoding.save("encoding")
+    for name in ("adapting", "oracle"):
         fitted = fit(NearestLists(oracle=name == "oracle"), lists)
         fitted.save(name)
         if name == "adapting":

@@ -1,4 +1,4 @@
-"""What a model made of texts, kept in memory and in a folder, so that no text is encoded twice.
+"""Cache of what a model made of texts, in memory and in a folder, so that no text is encoded twice.
 
 The folder has one sub-folder for each model and its settings, named by a hash of both. A file holds a batch:
 hashes of texts, then what was made of them, as two arrays in the .npy format. It appears whole or not at
@@ -58,7 +58,7 @@ def encoded(encoder: Encoder, texts: Sequence[Text], what: str, folder: str | No
 
 
 def _memory(encoder: Encoder, folder: str | None) -> dict[bytes, AnyArray]:
-    """What is known of a model; memory is emptied if it has grown too large."""
+    """Return what is known of a model; memory is emptied if it has grown too large."""
     if sum(len(one) * (next(iter(one.values())).nbytes + 200) for one in _MEMORY.values() if one) > _MOST:
         _MEMORY.clear()
     return _MEMORY.setdefault((encoder.key, folder), {})

@@ -164,7 +164,7 @@ class OnnxEncoder(Encoder):
         }
         try:
             out: AnyArray = self.session.run([self.output], given)[0]
-        except Exception as error:  # whatever the runtime raises at a model that is none
+        except Exception as error:  # whatever the runtime raises at another kind of model
             raise FormatError(
                 self.path, None, f"a model that fails ({_brief(error)})", "one of texts"
             ) from None
@@ -282,7 +282,7 @@ def _get(configs: dict[str, Any], name: str, key: str) -> Any:
 
 
 def _own_pooling(configs: dict[str, Any], folder: str) -> str:
-    """How the model pools vectors of tokens, "auto" if it does not say."""
+    """Return how the model pools vectors of tokens, "auto" if it does not say."""
     config = configs.get("1_Pooling/config.json")
     if not isinstance(config, dict):
         return "auto"
@@ -301,7 +301,7 @@ def _own_pooling(configs: dict[str, Any], folder: str) -> str:
 
 
 def _normalises(configs: dict[str, Any], folder: str) -> bool:
-    """Whether the model divides vectors by their lengths; FormatError if it does more with them."""
+    """Return whether the model divides vectors by their lengths; FormatError if it does more with them."""
     modules = configs.get("modules.json")
     kinds = [str(one.get("type", "")) for one in modules or () if isinstance(one, dict)]
     for kind in kinds:

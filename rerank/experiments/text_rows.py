@@ -8,7 +8,7 @@ from typing import Any, Self
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.data.reading import DataSection, Part, Reading, Sources
-from rerank.training.text_options import TextSettings
+from rerank.training.text_options import SourceSettings
 
 COLUMNS = ("query_column", "text_column")
 Rows = Mapping[str, Mapping[str, Any] | None]
@@ -18,7 +18,7 @@ class TextRows(Settings):
     """Settings of the features that rows of an experiment compute."""
 
     features_from: Sources = setting((), "what rows compute features from, see train; fitted in each cell")
-    texts: TextSettings = setting(TextSettings(), "how features are computed from texts")
+    texts: SourceSettings = setting(SourceSettings(), "how features are computed from texts")
 
     def check_texts(self, rows: Rows) -> None:
         """Raise ConfigError if no row uses the settings of texts."""
@@ -32,7 +32,8 @@ class TextRows(Settings):
     def of_row(self, entry: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a training for a row, whose section of texts is ``own``."""
         sources = self.sources_of(entry)
-        shared = {key: getattr(self.texts, key) for key in self.texts.settings_given} if sources else {}
+        given = {key: getattr(self.texts, key) for key in self.texts.settings_given}
+        shared = self.texts.of_sources(given, (sources,) if isinstance(sources, str) else sources)
         return {"features_from": sources, "texts": shared | dict(own)}
 
 

@@ -462,12 +462,12 @@ def reader_of(first: dict[str, Any], source: str, options: ReadOptions) -> ListR
     """Return a reader of the shape that the first line has."""
     candidates = next((key for key in CANDIDATES if isinstance(first.get(key), list)), None)
     wanted = options.list_column
-    keys = [key for key in (*LISTS, "id") if key in first] if wanted is None else [wanted]
+    named = LISTS if candidates is not None else (*LISTS, options.query_column)
+    keys = [key for key in (*named, "id") if key in first] if wanted is None else [wanted]
     if candidates is not None:
         key = "id" if "id" in keys else next(iter(keys), None)
         return ListReader(source, options, candidates, key)
     roles = Roles(options)
-    keys = keys or [key for key in first if key == options.query_column]
     if not keys or not any(
         roles.of.get(key, "spare") != "spare" or isinstance(value, int | float)
         for key, value in first.items()

@@ -29,7 +29,7 @@ def lists():
 def rows():
     for i, question in enumerate(QUESTIONS):
         for j, text in enumerate(TEXTS[i]):
-            yield {"q": question, "label": LABELS[i][j], "lm": float(i + j), "passage": text}
+            yield {"q": question, "id": f"d{i}{j}", "label": LABELS[i][j], "lm": float(i + j), "passage": text}
 
 
 def write(path, form):
@@ -37,7 +37,7 @@ def write(path, form):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
     elif form == "csv":
         lines = [",".join(f'"{value}"' for value in row.values()) for row in rows()]
-        path.write_text("q,label,lm,passage\n" + "\n".join(lines) + "\n")
+        path.write_text("q,id,label,lm,passage\n" + "\n".join(lines) + "\n")
     else:
         polars = pytest.importorskip("polars", reason="extra rerank[parquet]")
         polars.DataFrame(list(rows())).write_parquet(path)
@@ -50,6 +50,7 @@ def test_columns_of_files(form, tmp_path, lists):
     read = rerank.load(path, query_column="q", text_column="passage")
     assert list(read.prompts) == QUESTIONS
     assert list(read.list_ids) == QUESTIONS
+    assert list(read.item_ids) == [row["id"] for row in rows()]
     assert list(read.texts) == [text for one in TEXTS for text in one]
     made = rerank.text_features(path, reading=_reading())
     own = rerank.text_features(lists).lists

@@ -29,7 +29,8 @@ def lists():
 def rows():
     for i, question in enumerate(QUESTIONS):
         for j, text in enumerate(TEXTS[i]):
-            yield {"q": question, "id": f"d{i}{j}", "label": LABELS[i][j], "lm": float(i + j), "passage": text}
+            label, score = LABELS[i][j], float(i + j)
+            yield {"q": question, "id": f"d{i}{j}", "label": label, "lm": score, "passage": text}
 
 
 def write(path, form):

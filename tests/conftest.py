@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FUZZ = "fuzz"
 
 # The suite draws the same examples each time; `make fuzz` draws new ones and remembers those that failed.
-# No example fails for its time: machines are noisy. A third of hypothesis' examples is enough to find again what
-# is known; `make fuzz`, which runs each night, draws many more.
+# No example fails for its time: machines are noisy. 30 examples find again what is known; `make fuzz`, which
+# runs each night, draws many more.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("rerank", derandomize=True, database=None, max_examples=30, **COMMON)
 settings.register_profile(

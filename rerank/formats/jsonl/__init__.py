@@ -10,11 +10,11 @@ A candidate per line, of the list that it names::
     {"list": "s1", "text": "a b", "cumulative_logprob": -3.5, "correct": true}
 
 The keys of the first line decide which. Keys of a list: its id ("id"; in a candidate's line one of "list",
-"list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", the ``query_column``, or "id", which is then
-reported), the array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
-"hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string),
-and "prompt" or "question" (of the list's first candidate, if it is a string for every list; a warning counts
-others).
+"list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", the ``query_column``, or "id", which is
+then reported), the array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses",
+"completions", "hypotheses", "nbest"), "references" (an array of the same length for every list) or
+"reference" (a string), and "prompt" or "question" (of the list's first candidate, if it is a string for
+every list; a warning counts others).
 
 Keys of a candidate, which is an object or just its text:
 

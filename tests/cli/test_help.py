@@ -102,6 +102,11 @@ TYPED = {
             for i in range(6)
         ]
     ),
+    "passages.jsonl": "".join(
+        json.dumps({"question": f"who built mill {i}", "id": f"{i}-{j}", "text": text, "label": 1 - j}) + "\n"
+        for i in range(4)
+        for j, text in enumerate((f"Ida built mill {i}", f"mill {i + 1} burnt down"))
+    ),
     "bm25.run": "runs-tiny/bm25.run",
     "dense.run": "runs-tiny/dense.json",
     "qrels.txt": "runs-tiny/qrels.tsv",
@@ -131,7 +136,7 @@ def test_each_command_of_the_table_in_the_readme_works(folder, rerank):
             shutil.copy(made, path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"^\| .* \| `rerank (.*)` \|$", text, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 10
     for command in commands:
         assert rerank(*shlex.split(command)).code == 0
 

@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 MINUTES ?= 5
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 

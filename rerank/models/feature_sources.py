@@ -149,3 +149,13 @@ def restored(
 
 def _member(i: int, name: str) -> str:
     return f"{SOURCE}{i}.{name}"
+
+
+def with_columns(reading: Reading, query: str | None, text: str | None) -> Reading:
+    """Return reading of the columns of the training lists, unless others or files of texts are given."""
+    given = {"query_column": query, "text_column": text}
+    if reading.queries is not None:
+        del given["query_column"]
+    if reading.collection is not None:
+        del given["text_column"]
+    return reading.with_settings(**{k: v for k, v in given.items() if v and getattr(reading, k) is None})

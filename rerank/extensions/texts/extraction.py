@@ -23,7 +23,7 @@ from rerank.extensions.texts.statistics import Statistics, count_corpus
 from rerank.extensions.texts.tokens import Tokeniser, stemmer_of
 from rerank.formats.collection import texts_of
 from rerank.formats.texts import read_lines
-from rerank.models.feature_sources import SOURCES, FeatureSource
+from rerank.models.feature_sources import SOURCES, FeatureSource, with_columns
 from rerank.training.text_options import ENGLISH, TextSettings
 
 PREFIX = "text_"
@@ -153,12 +153,7 @@ class TextFeatures(FeatureSource, frozen=True, eq=False, kw_only=True, dict=True
 
     def reading(self, reading: Reading) -> Reading:
         """Return reading of the columns of the training lists, if no others are given."""
-        given = {"query_column": self.query, "text_column": self.text}
-        if reading.queries is not None:
-            del given["query_column"]
-        if reading.collection is not None:
-            del given["text_column"]
-        return reading.with_settings(**{k: v for k, v in given.items() if v and getattr(reading, k) is None})
+        return with_columns(reading, self.query, self.text)
 
     def to_meta(self) -> dict[str, Any]:
         m = self.words.weighting

@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Reading
 from rerank.extensions.vectors.similarities import IN_LIST, TO_QUERY, similarities
-from rerank.models.feature_sources import SOURCES, FeatureSource
+from rerank.models.feature_sources import SOURCES, FeatureSource, with_columns
 
 PREFIX = "vector_"
 CROSS = "cross_encoder"
@@ -214,12 +214,7 @@ class VectorFeatures(FeatureSource, frozen=True, eq=False, kw_only=True):
         """Return reading of the columns of the training lists, if local models read texts."""
         if self.encoder is None and self.cross_encoder is None:
             return reading
-        given = {"query_column": self.query, "text_column": self.text}
-        if reading.queries is not None:
-            del given["query_column"]
-        if reading.collection is not None:
-            del given["text_column"]
-        return reading.with_settings(**{k: v for k, v in given.items() if v and getattr(reading, k) is None})
+        return with_columns(reading, self.query, self.text)
 
     def to_meta(self) -> dict[str, Any]:
         out: dict[str, Any] = {"n_dims": self.n_dims, "items": self.items, "questions": self.questions}

@@ -1,4 +1,4 @@
-"""Calls that differ between systems: locks, names, memory, processes. Each works on all of them.
+"""Calls that differ between systems, and sums: locks, names, memory, processes. Each works on all of them.
 
 No other module uses what Windows, macOS or an old Linux lacks; ``mypy --platform win32`` finds one that does.
 Where a system offers less, the docstring says what is weaker there.
@@ -7,7 +7,9 @@ Where a system offers less, the docstring says what is weaker there.
 from __future__ import annotations
 
 import errno
+import functools
 import mmap
+import operator
 import os
 import shutil
 import signal
@@ -15,7 +17,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +41,14 @@ POSIX = os.name == "posix"
 _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _PAUSE = 0.05  # seconds between two tries to get a lock of Windows, which has no waiting without an end
 _LAST_BYTE = 2**31 - 2  # that Windows can lock
+
+
+def added(values: Iterable[float]) -> float:
+    """Return the sum of numbers, one added after the other.
+
+    ``sum`` makes up for rounding from Python 3.12 on, so that its last bits depend on the version.
+    """
+    return functools.reduce(operator.add, values, 0.0)
 
 
 def flags(*names: str) -> int:

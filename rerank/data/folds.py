@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.system import added
 from rerank.core.text import number
 from rerank.core.types import Index, NDArray
 from rerank.data.lists import CandidateLists
@@ -74,12 +75,12 @@ def split(
     DataError
         If a part gets no list.
     """
-    total = sum(fractions)
+    total = added(fractions)
     if len(fractions) == 0 or not all(0 < f <= 1 for f in fractions) or total > 1 + 1e-9:
         raise ConfigError(f"fractions {list(fractions)}: each must be above 0 and their sum at most 1")
     n, groups = _groups(lists, key)
     shares = [f * n for f in fractions]
-    part_of = _deal(groups, [*shares, max(0.0, n - sum(shares))], seed)
+    part_of = _deal(groups, [*shares, max(0.0, n - added(shares))], seed)
     parts = [np.flatnonzero(part_of == p).astype(np.int64) for p in range(len(fractions))]
     for part, fraction in zip(parts, fractions, strict=True):
         if len(part) == 0:

@@ -14,6 +14,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, printable
 from rerank.core.figures import require_matplotlib
 from rerank.core.registry import did_you_mean
+from rerank.core.system import added
 from rerank.core.types import ArrayLike, Floats
 from rerank.evaluation.by_list import binned, by_size, difficulty, gains, limits_of
 from rerank.evaluation.curves import LEVELS, by_depth, mean_precision
@@ -280,10 +281,10 @@ def weight_shares(models: Sequence[Mapping[str, float]]) -> dict[str, list[float
     values: dict[str, list[float]] = {}
     for weights in models:
         known = {feature: float(value) for feature, value in weights.items() if np.isfinite(value)}
-        total = sum(map(abs, known.values()))
+        total = added(map(abs, known.values()))
         for feature, value in known.items():
             values.setdefault(feature, []).append(value / total if total > 0 else 0.0)
-    mass = {feature: sum(map(abs, found)) / len(models) for feature, found in values.items()}
+    mass = {feature: added(map(abs, found)) / len(models) for feature, found in values.items()}
     return {feature: values[feature] for feature in sorted(mass, key=lambda feature: -mass[feature])}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.read import shown
+from rerank.core.system import added
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -63,7 +64,6 @@ def _lists(output: _Output, source: str) -> CandidateLists:
     offsets, in_lists = grouped(codes)
     rows = np.arange(len(codes)) if in_lists is None else in_lists
     items = [output.hypotheses[row] for row in rows.tolist()]
-    with_positions = items[0].positions is not None
     features = np.array([_features(h) for h in items])
     references: tuple[StringColumn, ...] = ()
     if output.references:
@@ -76,7 +76,7 @@ def _lists(output: _Output, source: str) -> CandidateLists:
         first_best=-rows.astype(np.float64),
         list_ids=StringColumn.from_strings(str(n) for n in unique.tolist()),
         rows=in_lists,
-        feature_names=names if with_positions else ["score", "length"],
+        feature_names=names if items[0].positions else ["score", "length"],
         texts=StringColumn.from_strings(h.text if h.detokenised is None else h.detokenised for h in items),
         references=references,
         source=source,
@@ -87,7 +87,7 @@ def _features(h: _Hypothesis) -> list[float]:
     length = float(len(h.text.split()))
     if h.positions is None:
         return [h.score, length]
-    total = sum(h.positions)
+    total = added(h.positions)
     return [h.score, total, total / len(h.positions), min(h.positions), length]
 
 

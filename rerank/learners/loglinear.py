@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
+from rerank.core.system import added
 from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
 from rerank.data.blocks import bundle, worth_bundling
@@ -66,7 +67,8 @@ class LossFacts(NamedTuple):
     @classmethod
     def summed(cls, parts: Parts) -> LossFacts:
         """Return the facts of all parts, which are ``LogLoss``."""
-        return cls(*map(sum, zip(*parts.each(attrgetter("facts")), strict=True)))
+        lists, items, weights = zip(*parts.each(attrgetter("facts")), strict=True)
+        return cls(sum(lists), sum(items), added(weights))
 
 
 class LogLoss:
@@ -106,7 +108,7 @@ class LogLoss:
         gradient = self._gradients[0].copy()
         for more in self._gradients[1:]:
             gradient += more
-        return float(sum(losses)), gradient
+        return added(losses), gradient
 
 
 Targets = Literal["best", "tied", "any", "soft"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.system import added
 from rerank.core.types import Floats
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
@@ -149,8 +150,7 @@ class MinimumRisk(SummingLearner):
 def _spread(parts: Parts, weights: Floats, source: str) -> float:
     """The root mean square of scores less the mean of their list; 1 if all are 0."""
     squares, n = zip(*parts.each(RiskPart.spread, weights), strict=True)
-    total = sum(squares)
+    total = added(squares)
     if np.isnan(total):
         raise overflowing(source)
-    spread = float(np.sqrt(total / sum(n)))
-    return spread if spread > 0 else 1.0
+    return float(np.sqrt(total / sum(n))) or 1.0

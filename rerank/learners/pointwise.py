@@ -96,9 +96,7 @@ class Logistic(Penalised):
         facts = parts.each(ClassItems.facts)
         n, right = sum(one.n for one in facts), sum(one.n_right for one in facts)
         if right in (0, n):
-            found = "every" if right else "no"
-            text = f"{found} judged item has a label of {self.relevant:g} or more (relevant)"
-            raise FitError(f"{lists.source}: {text}: there are no two classes")
+            found = f"{'every' if right else 'no'} judged item has a label of {self.relevant:g} or more"
+            raise FitError(f"{lists.source}: {found} (relevant): there are no two classes")
         loss = ClassLoss(parts, facts)
-        weight = sum(one.weight for one in facts)
-        return Convex(loss=loss, weight=weight, data=DataRecord(judged=n), intercept=loss)
+        return Convex(loss=loss, weight=loss.weight, data=DataRecord(judged=n), intercept=loss)

@@ -79,7 +79,7 @@ class Scatter:
         largest = np.max(parts.each(ScatterPart.largest, form), axis=0)
         form = form._replace(exponent=np.frexp(largest)[1].astype(np.int64))
         total = parts.once((largest,), lambda: _added(parts.each(ScatterPart.total, form)))
-        least = _NOISE * _NOISE * sum(one.weight for one in facts)
+        least = _NOISE * _NOISE * np.sum([one.weight for one in facts])
         form = form._replace(scale=np.where(total > least, np.sqrt(total), 0.0))
         kept, scale = np.flatnonzero(form.scale), form.scale
         sums = ScatterSums(len(kept), len(form.labels), pairs)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from rerank.core import system
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ROOT / "data" / "spelling-tiny"
@@ -78,3 +81,12 @@ def test_the_results_are_those_of_this_system(without, usual, tmp_path):
     expected["steps"] = found["steps"]
     assert sorted(found) == sorted(expected)
     assert [name for name in found if found[name] != expected[name]] == []
+
+
+def test_sums_are_those_of_every_python_version():
+    assert system.added([0.1] * 10) == 0.9999999999999999  # sum() from Python 3.12 on: 1.0
+    assert system.added([1e308, 1e308, -1e308]) == math.inf
+    assert system.added([]) == 0.0
+    assert sum([0.5, 1]) == 1.5
+    with pytest.raises(AssertionError, match="expected added"):
+        exec("sum([0.5, 1])", {"__name__": "rerank.learners.new"})  # as a module of the package

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from rerank.core.errors import FormatError
 from rerank.core.files.read import read_bytes, read_head, shown
+from rerank.core.system import added
 from rerank.extensions.speech.references import utterance_of
 from rerank.extensions.speech.utterances import Hypothesis, Recogniser, Utterance, files_in, merged
 from rerank.formats.base import FORMATS, ReadOptions
@@ -259,7 +260,7 @@ def _whisper(row: Row) -> Hypothesis:
             features[name] = max(known)
             if name == "avg_logprob":
                 sizes = [len(one["tokens"]) if isinstance(one.get("tokens"), list) else 1 for one in segments]
-                logprob = sum(size * value for size, value in zip(sizes, known, strict=True))
+                logprob = added(size * value for size, value in zip(sizes, known, strict=True))
                 features[name] = logprob / max(sum(sizes), 1)
     text = (
         _text(row["text"], "text")

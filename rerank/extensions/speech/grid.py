@@ -14,6 +14,7 @@ import numpy as np
 from rerank.core.errors import DataNote, FitError
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import setting
+from rerank.core.system import added
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.base_scores import base_column
@@ -139,7 +140,7 @@ class Grid(Learner):
             reached = value(weights)
             if math.isnan(reached) or reached < best:
                 continue
-            away = sum(
+            away = added(
                 ((2 * i - len(s.values) + 1) / len(s.values)) ** 2 for s, i in zip(scales, at, strict=True)
             )
             tied = tied + 1 if reached == best else 1

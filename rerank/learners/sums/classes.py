@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rerank.core.system import added
 from rerank.core.types import Floats
 from rerank.learners.penalised import Intercept
 from rerank.learners.sums.judged import JudgedItems
@@ -81,8 +82,8 @@ class ClassLoss(Intercept):
     def __init__(self, parts: Parts, facts: list[ClassFacts]) -> None:
         self._parts = parts
         self._n = sum(one.n for one in facts)
-        self._total = sum(one.weight for one in facts)
-        self._share = sum(one.right for one in facts) / self._total
+        self.weight = added(one.weight for one in facts)
+        self._share = added(one.right for one in facts) / self.weight
 
     def at(self, weights: Floats) -> float:
         """Return the best intercept for weights (n_features), NaN if a score is not finite."""
@@ -95,14 +96,14 @@ class ClassLoss(Intercept):
             return np.nan
         prior = float(np.log(self._share) - np.log1p(-self._share))
         low, high = prior - max(largest), prior - min(least)
-        at = min(max(prior - sum(sums) / self._n, low), high)
+        at = min(max(prior - added(sums) / self._n, low), high)
         for _ in range(_STEPS):
-            found = self._parts.each(ClassItems.slopes, weights, at, self._total)
-            slope = sum(one[0] for one in found) - self._share
+            found = self._parts.each(ClassItems.slopes, weights, at, self.weight)
+            slope = added(one[0] for one in found) - self._share
             if abs(slope) <= _EXACT or high <= low:
                 break
             low, high = (at, high) if slope < 0 else (low, at)
-            rise = sum(one[1] for one in found)
+            rise = added(one[1] for one in found)
             near = at - slope / rise if rise > 0 else low
             at = near if low < near < high else low / 2.0 + high / 2.0
         return at

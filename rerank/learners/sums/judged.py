@@ -90,4 +90,4 @@ class ItemFacts(NamedTuple):
     def summed(cls, parts: Sequence[ItemFacts]) -> ItemFacts:
         """Return the facts of the items of all parts."""
         n, weights, least, largest, differ = zip(*parts, strict=True)
-        return cls(sum(n), sum(weights), min(least), max(largest), any(differ))
+        return cls(sum(n), float(np.sum(weights)), min(least), max(largest), any(differ))

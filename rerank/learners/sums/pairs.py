@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from rerank.core.system import added
 from rerank.core.types import Floats
 from rerank.data.matrix import Features
 from rerank.data.pairs import Pairs
@@ -214,12 +215,12 @@ class PairSums:
         largest = max(one.largest for one in facts)
         n_pairs = sum(one.n_pairs for one in facts)
         margin = facts[0].margin
-        margin += sum((one.n_pairs / n_pairs) * (one.margin - margin) for one in facts[1:])
+        margin += added((one.n_pairs / n_pairs) * (one.margin - margin) for one in facts[1:])
         summed = PairFacts(
             sum(one.lists for one in facts),
             n_pairs,
             largest,
-            sum(one.weight * (one.largest / largest) for one in facts),
+            added(one.weight * (one.largest / largest) for one in facts),
             margin,
             sum(one.n_items for one in facts),
             sum(one.n_values for one in facts),
@@ -236,7 +237,7 @@ class PairSums:
             return cls(parts, units, first, explicit=explicit, even=not uneven)
 
         some = parts.each(PairPart.some, units, first)
-        chosen = sum(one[2] for one in some)
+        chosen = added(one[2] for one in some)
         few = sum(one[0] for one in some) < _LISTS or sum(one[1] for one in some) < _ITEMS * n_features
         part = None
         if not few and chosen > 0:

@@ -133,7 +133,7 @@ class Risk:
         assert parts.judge is not None  # needs_judge
         self._parts, self._judge = parts, parts.judge
         self.even, slopes = self._worth(parts.each(RiskPart.even))
-        self.unit = sum(parts.each(RiskPart.gap, slopes))
+        self.unit = float(np.sum(parts.each(RiskPart.gap, slopes)))
         if not 0 < self.unit < np.inf:
             raise FitError(f"{source}: {self._judge.name} is the same for all candidates of each list")
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rerank.core.system import added
 from rerank.core.types import Floats
 from rerank.learners.deterministic import deterministic_dot
 from rerank.learners.penalised import Intercept
@@ -99,7 +100,7 @@ class SquareLoss(Intercept):
 
     def _mean(self, means: list[float]) -> float:
         apart = (weight * (mean - means[0]) for mean, weight in zip(means, self._weights, strict=True))
-        return means[0] + sum(apart) / sum(self._weights)
+        return means[0] + added(apart) / added(self._weights)
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """Return the loss at weights (n_features), and its gradient, a new array."""

@@ -169,7 +169,7 @@ def entry(name: str, **values: object) -> bytes:
         odd = tarfile.TarInfo(name)
         for key, value in values.items():
             setattr(odd, key, value)
-        archive.addfile(odd)
+        out.write(odd.tobuf(tarfile.GNU_FORMAT))  # addfile() of Python 3.13 wants as many bytes as it states
         one = tarfile.TarInfo("T1/a")
         one.size = len(MODEL)
         archive.addfile(one, io.BytesIO(MODEL))

@@ -106,7 +106,7 @@ def generated_share(inner: Model, names: list[str], lists: CandidateLists) -> fl
         known = (column[~np.isnan(column)] for column in lists.features.columns())
         sizes = np.abs(weights * [float(values.std()) if len(values) else 0.0 for values in known])
         shares = dict(zip(lists.names(), (sizes / (sizes.sum() or 1.0)).tolist(), strict=True))
-    return sum(shares.get(name, 0.0) for name in names) if shares else np.nan
+    return float(np.sum([shares.get(name, 0.0) for name in names])) if shares else np.nan
 
 
 @LEARNERS.register("fg")

@@ -162,8 +162,8 @@ def fit_ratio(
     for k, width in enumerate(widths.tolist() if n > 1 else ()):
         log_means, total = training.log_means(width), 0.0
         if apart:
-            sums = (_apart(test, log_means, width, *part) for part in pairwise(bounds))
-            held_out[k] = sum(sums) / n
+            sums = [_apart(test, log_means, width, *part) for part in pairwise(bounds)]
+            held_out[k] = np.sum(sums) / n
             continue
         densities, logs = _densities(test, log_means, width)
         for first, last in pairwise(bounds):

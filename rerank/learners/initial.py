@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from rerank.core.types import Floats, NDArray
 from rerank.data.base_scores import base_column
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
+from rerank.learners.sums.parts import Parts
 
 Init = Literal["auto", "given", "base", "even", "zero"]
 INIT_HELP = (
@@ -27,7 +30,11 @@ _BLOCK = 65_536
 
 
 def initial_weights(
-    lists: CandidateLists, inputs: FitInputs, init: Init, otherwise: Init = "auto"
+    lists: CandidateLists,
+    inputs: FitInputs,
+    init: Init,
+    otherwise: Init = "auto",
+    base: Callable[[], Floats | str] | None = None,
 ) -> tuple[Floats, str]:
     """Return the weights to start from, and what they are: given, base, even or zero.
 
@@ -35,6 +42,7 @@ def initial_weights(
     - ``inputs``: of the learner; ``inputs.initial`` are the given weights.
     - ``init``: the learner's setting.
     - ``otherwise``: what auto stands for if no weights were given; auto = base if it fits, else even.
+    - ``base``: returns what ``base_weights`` does, None = that of ``lists``.
 
     Raises FitError if ``init`` asks for weights that do not exist: none were given, there are no first-stage
     scores, or these are not a weighted sum of the features. Also if weights were given that it would not use.
@@ -55,7 +63,7 @@ def initial_weights(
     if init == "given":
         raise FitError("init=given: no initial weights; give a model or weights file (--init FILE)")
     if init in ("auto", "base"):
-        found = base_weights(lists)
+        found = base_weights(lists) if base is None else base()
         if isinstance(found, str):
             if init == "base":
                 raise FitError(f"{lists.source}: init=base: {found}")
@@ -93,31 +101,93 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     ndarray or str
         float64 (n_features), or the reason why there are none.
     """
-    if lists.base_scores is None:
-        return "the lists have no first-stage scores"
-    if lists.n_features == 0:
-        return "the lists have no features"
-    if np.isnan(lists.base_scores).any():
-        return "some items have no first-stage score"
+    part = BasePart(lists)
     if lists.n_features > _MOST_FEATURES:
-        return _weight_of_column(lists)
-    y = _within(lists.base_scores[:, None], lists)[:, 0]
-    if not np.any(np.abs(y) > 0):
+        return part.lacks() or _weight_of_column(lists)
+    return summed_base_weights(Parts([part], lists.n_lists))
+
+
+class _BaseFacts(NamedTuple):
+    """Sums of the squares of features (n_features) and scores, items, and what lists lack, None = nothing."""
+
+    lacks: str | None
+    squares: Floats
+    of_scores: float
+    n: int
+
+
+class BasePart:
+    """The first-stage scores and the features of one part, without their means of lists."""
+
+    def __init__(self, lists: CandidateLists) -> None:
+        self._lists, self._divided = lists, False
+
+    @cached_property
+    def _y(self) -> Floats:
+        assert self._lists.base_scores is not None
+        return _within(self._lists.base_scores[:, None], self._lists)[:, 0]
+
+    @cached_property
+    def _within_lists(self) -> Floats:
+        return _within(self._lists.features.to_dense(), self._lists)
+
+    def _scaled(self, scale: Floats) -> Floats:
+        if not self._divided:
+            self._within_lists /= scale
+            self._divided = True
+        return self._within_lists
+
+    def lacks(self) -> str | None:
+        """Return why there can be no weights."""
+        lists = self._lists
+        if lists.base_scores is None:
+            return "the lists have no first-stage scores"
+        if lists.n_features == 0:
+            return "the lists have no features"
+        return "some items have no first-stage score" if np.isnan(lists.base_scores).any() else None
+
+    def facts(self) -> _BaseFacts:
+        """Return the sums that the scale needs."""
+        why, n = self.lacks(), self._lists.n_items
+        if why is not None or self._lists.n_features > _MOST_FEATURES:
+            return _BaseFacts(why, np.zeros(self._lists.n_features), 0.0, n)
+        return _BaseFacts(None, _sum_of_squares(self._within_lists), float((self._y**2).sum()), n)
+
+    def gram(self, scale: Floats) -> Floats:
+        """Return X'X (n_features, n_features) of features divided by ``scale`` (n_features)."""
+        return _gram(self._scaled(scale))
+
+    def residual(self, scale: Floats, solution: Floats) -> tuple[Floats, float]:
+        """Return the product of the features and what a solution leaves of the scores, and its square."""
+        X = self._scaled(scale)
+        left = self._y - np.einsum("ij,j->i", X, solution)
+        return np.einsum("ij,i->j", X, left), float((left**2).sum())
+
+
+def summed_base_weights(parts: Parts) -> Floats | str:
+    """Return ``base_weights`` of the lists of all parts, which are ``BasePart``.
+
+    Raises FitError if there are more than 200 features.
+    """
+    lacks, squares, of_scores, n = zip(*parts.each(BasePart.facts), strict=True)
+    if any(lacks):
+        return next(why for why in lacks if why)
+    if len(squares[0]) > _MOST_FEATURES:
+        found = f"{len(squares[0])} features are too many to find the first stage's weights in shards"
+        raise FitError(f"{found} (at most {_MOST_FEATURES}); give weights (--init FILE), or set init")
+    if not sum(of_scores) > 0:
         return "the first stage's scores are all equal within their lists"
-    features = lists.features
-    X = _within(features.to_dense(), lists)
-    scale = np.sqrt(_sum_of_squares(X) / len(X))
+    scale = np.sqrt(sum(squares) / sum(n))
     scale[scale == 0] = 1.0
-    X /= scale
-    values, vectors = np.linalg.eigh(_gram(X))
+    values, vectors = np.linalg.eigh(sum(parts.each(BasePart.gram, scale)))
     kept = values > _RANK * max(values[-1], 0.0)
-    solution = np.zeros(lists.n_features)
-    residual = y
+    solution = np.zeros(len(scale))
     for _ in range(2):  # the second step recovers the digits that squaring the features has cost
-        rotated = np.einsum("ij,i->j", vectors, np.einsum("ij,i->j", X, residual))
-        solution += np.einsum("ij,j->i", vectors[:, kept], rotated[kept] / values[kept])
-        residual = y - np.einsum("ij,j->i", X, solution)
-    if not np.sqrt(np.mean(residual**2)) <= _FITS * np.sqrt(np.mean(y**2)):
+        product = sum(found for found, _ in parts.each(BasePart.residual, scale, solution))
+        rotated = np.einsum("ij,i->j", vectors, product)
+        solution = solution + np.einsum("ij,j->i", vectors[:, kept], rotated[kept] / values[kept])
+    left = sum(found for _, found in parts.each(BasePart.residual, scale, solution))
+    if not np.sqrt(left / sum(n)) <= _FITS * np.sqrt(sum(of_scores) / sum(n)):
         return "the first stage's scores are not a weighted sum of the features"
     weights: Floats = solution / scale
     return weights

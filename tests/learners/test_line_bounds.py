@@ -9,7 +9,8 @@ import pytest
 from rerank.native.learners._statistics import Statistics
 
 from rerank.data.lists import CandidateLists
-from rerank.learners.tuning.line_search import Climb, LineProblem
+from rerank.learners.sums.lines import LineProblem
+from rerank.learners.tuning.line_search import Climb
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import RatioJudge, Selection
 from rerank.native.learners import _mert, _statistics

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.learners.tuning.line_search import Climb, LineProblem
+from rerank.learners.sums.lines import LineProblem
+from rerank.learners.tuning.line_search import Climb
 from rerank.metrics.base import parse
 from rerank.native.learners import _mert
 

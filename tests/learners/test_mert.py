@@ -15,7 +15,7 @@ from rerank import load
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.learners.tuning.line_search import LineProblem
+from rerank.learners.sums.lines import LineProblem
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import RatioJudge, Selection

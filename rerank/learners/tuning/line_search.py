@@ -4,157 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from rerank.core import checkpoints
 from rerank.core.errors import FitError
-from rerank.core.types import AnyArray, Floats, Index, Ints
-from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
+from rerank.core.types import Floats
+from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features
-from rerank.data.npy import FileRoom, is_large
-from rerank.learners.base import FitInputs, checked_list_weights
+from rerank.learners.base import FitInputs
 from rerank.learners.deterministic import deterministic_dot
+from rerank.learners.sums.lines import Choice, LineProblem, Rise
 from rerank.models.training import RestartRecord, SpreadRecord
-from rerank.native.learners import _mert, _rise, _statistics
-from rerank.native.learners._statistics import Statistics
-
-
-class Rise(NamedTuple):
-    """Lists in which a direction's slopes differ, and their items by ascending slope; see native._rise.
-
-    lists : int32, their numbers. order : places of items within their list, of the smallest type that fits.
-    slopes : of these items, float64, or float32 if that rounds none.
-    """
-
-    lists: Ints
-    order: AnyArray
-    slopes: AnyArray
-
-
-class LineProblem:
-    """Data of line searches. It never changes, so that several threads can search it.
-
-    Lists whose items all have the same statistics add a constant and are not searched. Memory: 5 to 12
-    bytes for each value of dense features that vary within their list (1, 2 or 4 for its place in the list, 4
-    or 8 for the value); for sparse features, as much as the features take themselves. Statistics that are
-    float64 counts are copied as int32; list weights make a copy of all statistics. Values of dense features
-    that need more than half of the memory go to a temporary file.
-
-    - ``lists``: training lists.
-    - ``judge``: the metric, prepared for ``lists``.
-    - ``list_weights``: not negative, float64 (n_lists) or None; they multiply the statistics of their lists
-      (Duh 2009, Algorithm 12).
-
-    Raises FitError if list weights are negative or not finite, or their number differs.
-    """
-
-    def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
-        rows: AnyArray = np.ascontiguousarray(judge.per_item)
-        if list_weights is not None:
-            rows = rows * np.repeat(checked_list_weights(list_weights, lists), lists.lengths)[:, None]
-        self.judge = judge
-        self.form = judge.sum_form
-        self.source = lists.source
-        self.offsets = lists.offsets
-        self.features: Features = lists.features
-        self.stats = Statistics(rows, lists.n_lists)
-        self.live = np.empty(lists.n_lists, dtype=bool)
-        self.stats.differing(self.offsets, self.live.view(np.uint8))
-        self.searched: Ints = np.flatnonzero(self.live).astype(np.int32)
-        constant = self.stats.rows[self.offsets[:-1][~self.live]]
-        self.constant: Floats = constant.astype(np.float64).sum(axis=0)
-        self.scale = np.ones(lists.n_features)
-        self._place = np.min_scalar_type(int(lists.lengths.max()) - 1)
-        self._rises: dict[int, Rise] = {}
-        self._columns: dict[int, tuple[Ints, Floats]] = {}
-        self.varying = self._ready()
-
-    def _ready(self) -> Index:
-        """Find the scale of each column and keep what it takes to sort it; return the columns that vary."""
-        varying = []
-        d = self.features.n_features
-        need = d * (4 * len(self.live) + (self._place.itemsize + 8) * len(self.stats.rows) + 24)
-        large = isinstance(self.features, Dense) and is_large(need)
-        room = FileRoom(need, f"sorted values of {d:,} features") if large else None
-        for j, (items, values) in enumerate(self.features.by_column()):
-            rise = self._sorted(values, items)
-            if len(rise.lists):
-                nearest = round(float(np.log2(_spread(rise, self.offsets))))
-                self.scale[j] = 2.0 ** min(max(nearest, -1000), 1000)  # divides without loss
-                varying.append(j)
-            if items is None:
-                rise = rise._replace(slopes=_narrowed(rise.slopes, self.scale[j]))
-                self._rises[j] = rise if room is None else Rise(*map(room.kept, rise))
-            else:
-                self._columns[j] = items, values / self.scale[j]
-        return np.array(varying, dtype=np.int64)
-
-    @cached_property
-    def most(self) -> float:
-        """The metric of the best choice, negated if smaller is better; infinite for several lists."""
-        if len(self.searched) != 1:
-            return np.inf
-        first, last = self.offsets[self.searched[0] :][:2]
-        sums = self.stats.rows[first:last] + self.constant
-        values = self.judge.better * np.asarray(self.judge.score_from_sums(sums))
-        return float(np.fmax.reduce(values, initial=-np.inf))
-
-    @cached_property
-    def _list_of(self) -> Ints:
-        """The list of each item, int32 (n), for sparse columns."""
-        return np.repeat(np.arange(len(self.live), dtype=np.int32), np.diff(self.offsets))
-
-    def along(self, feature: int) -> Rise:
-        """Return the slopes of one feature, scaled."""
-        if feature in self._rises:
-            return self._rises[feature]
-        items, values = self._columns[feature]
-        return self._sorted(values, items)
-
-    def towards(self, direction: Floats) -> Rise:
-        """Return the slopes of any ``direction`` (n_features, scaled)."""
-        return self._sorted(self.scores(direction))
-
-    def scores(self, weights: Floats) -> Floats:
-        """Return the scores (n_items) under scaled weights, with the bits of a model."""
-        return self.features.scores(weights / self.scale)
-
-    def _sorted(self, values: Floats, items: Ints | None = None) -> Rise:
-        """Return the slopes of a column: values of all items, or of ``items`` and 0 elsewhere."""
-        n_lists, n_items = len(self.live), len(self.stats.rows)
-        room = Rise(np.empty(n_lists, np.int32), np.empty(n_items, self._place), np.empty(n_items))
-        live, list_of = self.live.view(np.uint8), None if items is None else self._list_of
-        lists, filled = _rise.rise(items, values, live, self.offsets, list_of, *room)
-        return Rise(_first(room.lists, lists), _first(room.order, filled), _first(room.slopes, filled))
-
-
-def _first(array: AnyArray, n: int) -> AnyArray:
-    """The first ``n`` entries; a copy, so that memory of the others is freed, unless there are none."""
-    return array if n == len(array) else array[:n].copy()
-
-
-def _narrowed(slopes: Floats, scale: float) -> AnyArray:
-    """Slopes divided by ``scale``, as float32 if that rounds none; ``slopes`` are overwritten."""
-    slopes /= scale
-    with np.errstate(over="ignore"):
-        narrow = slopes.astype(np.float32)
-    return narrow if np.array_equal(narrow, slopes) else slopes
-
-
-def _spread(rise: Rise, offsets: Index) -> float:
-    """Root mean square, over the lists that differ, of half the range of their slopes."""
-    if len(rise.lists) == 1:
-        return float(rise.slopes[-1] / 2 - rise.slopes[0] / 2)
-    ends = np.cumsum(np.diff(offsets)[rise.lists])
-    starts = np.concatenate([[0], ends[:-1]])
-    ranges = rise.slopes[ends - 1] / 2 - rise.slopes[starts] / 2
-    largest = float(ranges.max())
-    return largest * float(np.sqrt(np.mean((ranges / largest) ** 2)))
-
+from rerank.native.learners import _mert
 
 FREE: _mert.Penalty = (0.0,) * 6
 
@@ -162,23 +24,6 @@ FREE: _mert.Penalty = (0.0,) * 6
 def _above(objective: float, least: float) -> bool:
     """Return whether an objective is above -infinity and ``least``, which may be NaN or -infinity."""
     return objective > -np.inf and not objective <= least
-
-
-class _Choice(NamedTuple):
-    """Choice by scores (n_items): an item of each list, int32 (n_lists), and the sums (k) of statistics.
-
-    Chosen items are known of the searched lists only.
-    """
-
-    scores: Floats
-    chosen: Ints
-    sums: Floats
-
-    @classmethod
-    def of(cls, problem: LineProblem) -> _Choice:
-        """Room for a choice; a climb fills the same memory again and again, as first touching it is slow."""
-        n_items, width = problem.stats.rows.shape
-        return cls(np.empty(n_items), np.zeros(len(problem.live), dtype=np.int32), np.empty(width))
 
 
 class Climb:
@@ -202,9 +47,13 @@ class Climb:
         self.min_gain = min_gain
         self.steps = 0
         self.searches = 0
-        self._search = _mert.LineSearch(problem.offsets, problem.stats)
-        self._here, self._spare = _Choice.of(problem), _Choice.of(problem)
         self._square: float | None = None  # the squared length of the weights
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what the present point is kept in."""
+        self._search = _mert.LineSearch(self.problem.offsets, self.problem.stats)
+        self._here, self._spare = Choice.of(self.problem), Choice.of(self.problem)
 
     @property
     def done(self) -> bool:
@@ -215,12 +64,16 @@ class Climb:
         """Move to ``weights`` (n_features), which are kept unchanged; raises FitError if scores overflow."""
         self.weights = weights
         self._square = None
-        p = self.problem
-        here = self._here = self._here._replace(scores=p.scores(weights))
-        if not _statistics.choose(p.stats, p.searched, p.offsets, *here):
-            raise FitError(f"{p.source}: the scores overflow; scale the features (--scaling)")
-        here.sums[:] += p.constant
-        self.value, self.objective = self._judge(here.sums, weights)
+        sums = self._settled(weights)
+        if sums is None:
+            raise FitError(f"{self.problem.source}: the scores overflow; scale the features (--scaling)")
+        self.value, self.objective = self._judge(sums, weights)
+
+    def _settled(self, weights: Floats) -> Floats | None:
+        """The sums of the choice by ``weights``; None if a score is not finite."""
+        found = self._here.settled(self.problem, weights)
+        self._here = found or self._here
+        return found and found.sums
 
     def _judge(self, sums: Floats, weights: Floats) -> tuple[float, float]:
         """The metric and the objective of the chosen items' sums."""
@@ -259,16 +112,22 @@ class Climb:
         ``rise`` are the direction's slopes, ``length`` is its squared length if that is known.
         """
         self.searches += 1
-        if len(rise.lists) == 0:
+        if isinstance(rise, Rise) and len(rise.lists) == 0:  # otherwise it is not known here
             return False
         if self._square is None:
             self._square = deterministic_dot(self.weights, self.weights)
         length = deterministic_dot(direction, direction) if length is None else length
         unit = (self._square / length) ** 0.5 if self._square > 0 else 1.0
-        self._search.gather(*rise, *self._here, unit)
         least = self.objective + self.min_gain
-        found, lower, upper = self._best(direction, unit, least)
+        found, lower, upper = self.found_along(direction, rise, unit, least)
         return _above(found, least) and self._move(direction, rise, _mert.point_in(lower, upper, unit), least)
+
+    def found_along(
+        self, direction: Floats, rise: Rise, unit: float, least: float
+    ) -> tuple[float, float, float]:
+        """Return the best interval along a direction: its objective and ends."""
+        self._search.gather(*rise, *self._here, unit)
+        return self._best(direction, unit, least)
 
     def _best(self, direction: Floats, unit: float, least: float) -> tuple[float, float, float]:
         """The best interval along the gathered direction: objective and ends.
@@ -284,20 +143,23 @@ class Climb:
 
     def _move(self, direction: Floats, rise: Rise, gamma: float, least: float) -> bool:
         """Move there, or stay if rounding changes a choice so that it is not above ``least``."""
-        p = self.problem
         weights = self.weights + gamma * direction
-        here, there = self._here, self._spare
-        there.scores[:], there.chosen[:], there.sums[:] = here.scores, here.chosen, here.sums - p.constant
-        _statistics.advance(p.stats, p.searched, p.offsets, *rise, gamma, *there)
-        there.sums[:] += p.constant
-        value, objective = self._judge(there.sums, weights)
+        value, objective = self._judge(self.advanced(rise, gamma), weights)
         if not _above(objective, least) or not np.isfinite(weights).all():
             return False
         self.weights, self.value, self.objective = weights, value, objective
-        self._here, self._spare = there, here
+        self.accept()
         self._square = None
         self.steps += 1
         return True
+
+    def advanced(self, rise: Rise, gamma: float) -> Floats:
+        """The sums of the choice further along a direction; ``accept`` goes there."""
+        return self._here.advanced(self.problem, rise, gamma, self._spare).sums
+
+    def accept(self) -> None:
+        """Go where ``advanced`` has looked."""
+        self._here, self._spare = self._spare, self._here
 
     def climb(self, rng: np.random.Generator, passes: int, coordinates: bool, random: int) -> None:
         """Step along lines until none is better, for at most ``passes`` passes.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,19 +11,18 @@ from rerank.core import memory
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
-from rerank.core.workers.parallel import each
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.base import LEARNERS, FitInputs
+from rerank.learners.initial import INIT_HELP, Init
+from rerank.learners.sums.parts import Parts, SummingLearner
+from rerank.learners.sums.searches import LinePart, Lines, climber, each_in, lines_of, start_of, value_of
 from rerank.learners.tuning.line_search import (
     Climb,
     End,
-    LineProblem,
     best_first,
     dev_value,
     kept_end,
-    metric_value,
     shrunk,
     spread_of,
     unit_vector,
@@ -41,7 +40,7 @@ _CREEP = 1e-3
 
 
 @LEARNERS.register("mert")
-class Mert(Learner):
+class Mert(SummingLearner):
     """Exact line searches for any metric of summed statistics (BLEU, WER, label@1, ...), from many starts.
 
     Along a direction, the best item of each list changes at the corners of the upper envelope of its items'
@@ -77,6 +76,7 @@ class Mert(Learner):
     accepts_list_weights = True
     accepts_initial = True
     resumable = True
+    judges_parts = True
 
     restarts: int = setting(20, "random starts in addition to the initial weights", ge=0)
     perturbations: int = setting(4, "further climbs from perturbations of the three best restarts", ge=0)
@@ -90,16 +90,21 @@ class Mert(Learner):
     average: int = setting(1, "use the mean weights of so many of the best restarts; 1 = the best one", ge=1)
     seed: int = setting(1, "random seed of starts, directions and their order", ge=0)
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        judge = inputs.judge
-        assert isinstance(judge, SelectingJudge)  # needs_selecting
-        initial, how = initial_weights(lists, inputs, self.init)
+    def refused(self) -> str | None:
+        return None
+
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> LinePart:
+        assert isinstance(inputs.judge, SelectingJudge)  # needs_selecting
+        return LinePart(lists, inputs.judge, inputs.list_weights)
+
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
+        initial, how = start_of(parts, lists, inputs, self.init)
         if self.l2 > 0 and not initial.any():
             raise FitError("learner mert: l2 needs initial weights that are not zero")
         n = self.restarts + 1
         if self.average > n:
             raise FitError(f"learner mert: average={self.average}, but there are {n} restarts")
-        problem = LineProblem(lists, judge, inputs.list_weights)
+        problem = lines_of(parts, lists.source)
         scaled = shrunk(initial * problem.scale)
         ends = self._search(problem, scaled)
         best = best_first(ends)
@@ -114,9 +119,9 @@ class Mert(Learner):
         model = LinearModel(lists.names(), weights)
         model.initial = initial
         model.training.rounds = RestartsRecord(
-            train=metric_value(judge, lists, weights, inputs.list_weights),
+            train=value_of(parts, weights),
             dev=dev_value(inputs, weights),
-            initial=metric_value(judge, lists, initial, inputs.list_weights),
+            initial=value_of(parts, initial),
             init=how,
             improved=improved,
             averaged=averaged,
@@ -126,7 +131,7 @@ class Mert(Learner):
         )
         return model
 
-    def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
+    def _search(self, problem: Lines, initial: Floats) -> list[End]:
         """Return the ends of the restarts; the first one starts from the initial weights (scaled).
 
         With a single list none is begun after one that chooses the best item.
@@ -144,45 +149,43 @@ class Mert(Learner):
                 if ends[-1].objective >= problem.most:
                     return ends
         else:
-            ends = each(_climbed, tasks, threads=True, step=("training", "restart"))
+            ends = each_in(problem, _climbed, tasks, "training")
         if self.perturbations:
             best = sorted(range(len(ends)), key=lambda i: -ends[i].objective)[:_PERTURBED]
             again = [
                 (self, problem, near, ends[i], np.random.default_rng(child))
                 for i, child in zip(best, noises.spawn(len(best)), strict=True)
             ]
-            found = each(_perturbed, again, threads=True, step=("training: perturbations", "restart"))
+            found = each_in(problem, _perturbed, again, "training: perturbations")
             for i, end in zip(best, found, strict=True):
                 ends[i] = end
         return ends
 
     def _tasks(
-        self, problem: LineProblem, near: Floats, initial: Floats, seeds: np.random.SeedSequence
-    ) -> Iterator[tuple[Mert, LineProblem, Floats, Floats, np.random.Generator]]:
+        self, problem: Lines, near: Floats, initial: Floats, seeds: np.random.SeedSequence
+    ) -> Iterator[tuple[Mert, Lines, Floats, Floats, np.random.Generator]]:
         """Yield what ``_climbed`` is given, for each restart."""
         for i in range(self.restarts + 1):
             rng = np.random.default_rng(seeds.spawn(1)[0])
             start = initial if i == 0 else _noisy(near, _RESTART, problem, rng)
             yield self, problem, near, start, rng
 
-    def _mean(self, problem: LineProblem, near: Floats, ends: list[End]) -> End:
+    def _mean(self, problem: Lines, near: Floats, ends: list[End]) -> End:
         """The mean of the weights of ``ends``, each scaled to length 1."""
         climb = self._new_climb(problem, near)
         climb.settle(np.mean([unit_vector(end.weights * problem.scale) for end in ends], axis=0))
         return _end(climb, ends[0].start, ends[0].begun)
 
-    def _new_climb(self, problem: LineProblem, near: Floats) -> Climb:
+    def _new_climb(self, problem: Lines, near: Floats) -> Climb:
         least = self.min_gain + _CREEP * self.l2
-        return Climb(problem, near, l2=self.l2, min_gain=least)
+        return climber(problem)(near, l2=self.l2, min_gain=least)
 
     def _climb(self, climb: Climb, rng: np.random.Generator) -> None:
         random = len(climb.problem.varying) if self.directions != "coordinate" else 0
         climb.climb(rng, self.passes, self.directions != "random", random)
 
 
-def _climbed(
-    learner: Mert, problem: LineProblem, near: Floats, start: Floats, rng: np.random.Generator
-) -> End:
+def _climbed(learner: Mert, problem: Lines, near: Floats, start: Floats, rng: np.random.Generator) -> End:
     """A climb from ``start``; its end is kept in a checkpoint."""
 
     def climbed() -> End:
@@ -195,14 +198,12 @@ def _climbed(
     return kept_end(climbed)
 
 
-def _perturbed(learner: Mert, problem: LineProblem, near: Floats, end: End, rng: np.random.Generator) -> End:
+def _perturbed(learner: Mert, problem: Lines, near: Floats, end: End, rng: np.random.Generator) -> End:
     """The best of further climbs; it is kept in a checkpoint."""
     return kept_end(lambda: _best_perturbed(learner, problem, near, end, rng))
 
 
-def _best_perturbed(
-    learner: Mert, problem: LineProblem, near: Floats, end: End, rng: np.random.Generator
-) -> End:
+def _best_perturbed(learner: Mert, problem: Lines, near: Floats, end: End, rng: np.random.Generator) -> End:
     """The best of further climbs, each from a perturbation of the best point so far."""
     climb = learner._new_climb(problem, near)
     climb.steps, climb.searches = end.steps, end.searches
@@ -232,7 +233,7 @@ def _end(climb: Climb, start: float, begun: float) -> End:
     return End(weights, start, begun, climb.value, climb.objective, climb.steps, climb.searches)
 
 
-def _noisy(at: Floats, far: float, problem: LineProblem, rng: np.random.Generator) -> Floats:
+def _noisy(at: Floats, far: float, problem: Lines, rng: np.random.Generator) -> Floats:
     """``at``, of length 1 or 0, plus noise of length about ``far`` in the features that vary."""
     weights = at.copy()
     varying = problem.varying

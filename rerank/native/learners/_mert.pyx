@@ -114,18 +114,21 @@ cdef class LineSearch:
     def gather(
         self, const int[::1] lists, const order_t[::1] order, const slope_t[::1] slopes,
         const double[::1] scores, const int[::1] chosen, const double[::1] sums, double unit,
+        int n_buckets=0,
     ):
         """Find the breakpoints of a direction; `best` or `intervals` then evaluate them.
 
         IN scores (n), chosen (n_lists) and sums (k) at gamma = 0 as `choose` gives them; unit > 0: the gamma
-        of a long step.
+        of a long step; n_buckets, 0 = by the number of lists.
         """
         cdef Py_ssize_t i, c, at = 0
         cdef long long first
         cdef int k, t, held, lines
         cdef double* change = &self.scratch[0, 0]
         self.unit = unit
-        self.breaks.n_buckets = <int> min(max(lists.shape[0] / LISTS_OF_BUCKET, 1), MOST_BUCKETS)
+        if n_buckets <= 0:
+            n_buckets = <int> min(max(lists.shape[0] / LISTS_OF_BUCKET, 1), MOST_BUCKETS)
+        self.breaks.n_buckets = min(n_buckets, <int> MOST_BUCKETS)
         with nogil:
             self.clear(sums)
             for i in range(lists.shape[0]):
@@ -280,6 +283,30 @@ cdef class LineSearch:
         walk.choice = one.choice
         walk.floor = one.floor
 
+    def tally(self):
+        """Return what is summed of the gathered breakpoints, for a search over several sets of lists.
+
+        The sums below all (k), and of each bucket the highest gamma (-infinity = it is empty), rises and
+        changes (n_buckets, k).
+        """
+        cdef int n = self.breaks.n_buckets
+        found = self.sums, self.highest[:n], self.rises[:n], self.changes[:n]
+        return tuple(np.array(one) for one in found)
+
+    def corners(self):
+        """Return the gathered breakpoints in the order of their lists.
+
+        Of each (m): gamma, its bucket, and the items that are chosen before and after it.
+        """
+        cdef Py_ssize_t n = self.breaks.n
+        if n == 0:
+            return np.empty(0), np.empty(0, np.uint16), np.empty(0, np.int32), np.empty(0, np.int32)
+        found = (
+            <double[:n]> self.breaks.gamma, <unsigned short[:n]> self.breaks.place,
+            <int[:n]> self.breaks.before, <int[:n]> self.breaks.after,
+        )
+        return tuple(np.array(one) for one in found)
+
     cdef inline double bound(self, const Walk* walk, int bucket) noexcept nogil:
         """Return a bound of the objective of the intervals below the breakpoints of a bucket."""
         cdef Py_ssize_t c
@@ -329,6 +356,39 @@ def best_of(const double[:, ::1] ends, const double[::1] values, double unit, in
         for i in range(values.shape[0]):
             consider(better * values[i], ends[i, 0], ends[i, 1], unit, &price, &choice)
     return choice.objective, choice.lower, choice.upper
+
+
+def bounds_of(
+    const double[:, ::1] starts, const double[:, ::1] rises, const double[:, ::1] changes, int better,
+    int kind, double a, double b, double least,
+):
+    """Return a bound of the objective in each bucket (n), -infinity if it is certainly not above ``least``.
+
+    IN starts: the sums below each bucket; rises and changes as ``LineSearch.tally`` has them; all (n, k).
+    """
+    cdef Py_ssize_t i, c, k = starts.shape[1]
+    cdef double floor = floor_of(least)
+    cdef double[::1] bounds = np.empty(starts.shape[0])
+    cdef double[:, ::1] around = np.empty((3, max(k, 1)))
+    with nogil:
+        for i in range(starts.shape[0]):
+            for c in range(k):
+                around[0, c] = starts[i, c] + (changes[i, c] - rises[i, c])
+                around[1, c] = starts[i, c] + rises[i, c]
+            bounds[i] = most_of(kind, better, a, b, floor, &around[0, 0], &around[1, 0], &around[2, 0])
+            if surely_below(bounds[i], least):
+                bounds[i] = -INFINITY
+    return np.asarray(bounds)
+
+
+def values_of(const double[:, ::1] sums, int kind, double a, double b):
+    """Return the metric (n) of sums (n, k) for a form that kernels know."""
+    cdef Py_ssize_t i
+    cdef double[::1] values = np.empty(sums.shape[0])
+    with nogil:
+        for i in range(sums.shape[0]):
+            values[i] = score_of(kind, &sums[i, 0], a, b)
+    return np.asarray(values)
 
 
 def value_of(const double[::1] sums, int kind, double a, double b):

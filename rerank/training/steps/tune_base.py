@@ -164,7 +164,8 @@ def best_change(
     FitError
         If scores overflow.
     """
-    from rerank.learners.tuning.line_search import Climb, LineProblem
+    from rerank.learners.sums.lines import LineProblem
+    from rerank.learners.tuning.line_search import Climb
 
     assert isinstance(judge, SelectingJudge)  # TuneBase.check_data refuses others
     moving = base if term is None else term

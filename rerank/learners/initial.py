@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.system import added
 from rerank.core.types import Floats, NDArray
 from rerank.data.base_scores import base_column
 from rerank.data.lists import CandidateLists
@@ -175,7 +176,7 @@ def summed_base_weights(parts: Parts) -> Floats | str:
     if len(squares[0]) > _MOST_FEATURES:
         found = f"{len(squares[0])} features are too many to find the first stage's weights in shards"
         raise FitError(f"{found} (at most {_MOST_FEATURES}); give weights (--init FILE), or set init")
-    if not sum(of_scores) > 0:
+    if not added(of_scores) > 0:
         return "the first stage's scores are all equal within their lists"
     scale = np.sqrt(sum(squares) / sum(n))
     scale[scale == 0] = 1.0
@@ -186,8 +187,8 @@ def summed_base_weights(parts: Parts) -> Floats | str:
         product = sum(found for found, _ in parts.each(BasePart.residual, scale, solution))
         rotated = np.einsum("ij,i->j", vectors, product)
         solution = solution + np.einsum("ij,j->i", vectors[:, kept], rotated[kept] / values[kept])
-    left = sum(found for _, found in parts.each(BasePart.residual, scale, solution))
-    if not np.sqrt(left / sum(n)) <= _FITS * np.sqrt(sum(of_scores) / sum(n)):
+    left = added(found for _, found in parts.each(BasePart.residual, scale, solution))
+    if not np.sqrt(left / sum(n)) <= _FITS * np.sqrt(added(of_scores) / sum(n)):
         return "the first stage's scores are not a weighted sum of the features"
     weights: Floats = solution / scale
     return weights

@@ -329,7 +329,8 @@ class SharedClimb(Climb):
     def _begin(self) -> None:
         self._place = self._next = Place(self.near)
 
-    def _settled(self, weights: Floats) -> Floats | None:
+    def sums_at(self, weights: Floats) -> Floats | None:
+        """See ``Climb``."""
         self._place = Place(weights)
         found: Floats | None = self.problem.ask(Asked(self._place))
         return found

@@ -64,13 +64,13 @@ class Climb:
         """Move to ``weights`` (n_features), which are kept unchanged; raises FitError if scores overflow."""
         self.weights = weights
         self._square = None
-        sums = self._settled(weights)
+        sums = self.sums_at(weights)
         if sums is None:
             raise FitError(f"{self.problem.source}: the scores overflow; scale the features (--scaling)")
         self.value, self.objective = self._judge(sums, weights)
 
-    def _settled(self, weights: Floats) -> Floats | None:
-        """The sums of the choice by ``weights``; None if a score is not finite."""
+    def sums_at(self, weights: Floats) -> Floats | None:
+        """Return the sums of the choice by ``weights``, where it goes; None if a score is not finite."""
         found = self._here.settled(self.problem, weights)
         self._here = found or self._here
         return found and found.sums

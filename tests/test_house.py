@@ -83,6 +83,7 @@ NEW_ROOMS = (
     *("learners/sums/", "training/sums/", "learners/parameter_mixing.py"),
     *("formats/sharding.py", "formats/regrouping.py", "cli/convert.py"),
     *("formats/list_stream.py", "formats/rewriting.py"),
+    "evaluation/streaming/",
 )
 # Functions of the package that a command enters, the files they are in, and frames from main to the kernel.
 TRAIN = (400, 70, 8)

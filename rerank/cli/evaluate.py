@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -13,9 +13,6 @@ from rerank.cli.frame import OUTPUTS, TESTS, Output, Verb, verb, write
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
 from rerank.data.reading import Reading
-
-if TYPE_CHECKING:
-    pass
 
 
 @contextmanager
@@ -110,7 +107,8 @@ def evaluate(given: Evaluate) -> None:
     files = {"--per-list": given.per_list, "--out": given.out}
     with with_page(given.html, given.data, given.reading, names, files) as show:
         others = given.others("data", "systems", "html", "by_list", "as_", "out", "curve_n", "detail")
-        result = evaluate_files(given.data, given.systems or [], **others, **judging)
+        in_blocks = not (given.html or given.by_list or given.curve_n)
+        result = evaluate_files(given.data, given.systems or [], in_blocks=in_blocks, **others, **judging)
         if given.curve_n is not None:
             curve = SampleCurve(result, given.judging["metrics"], given.curve_n)
         show(result, *([] if curve is None else [curve.section]))

@@ -24,6 +24,7 @@ from rerank.evaluation.align_systems import Systems
 from rerank.evaluation.judged import Judged, judge_systems, values_of
 from rerank.evaluation.notes import note_evaluation, note_ndcg, note_systems
 from rerank.evaluation.results import FIRST_BEST
+from rerank.evaluation.streaming.rankings import rankings_of
 from rerank.evaluation.systems import (
     add_data,
     add_files,
@@ -33,6 +34,7 @@ from rerank.evaluation.systems import (
     is_nested_mapping,
     systems_in,
 )
+from rerank.formats.base import LARGE
 from rerank.formats.sources import Data, as_lists, check_outputs, inputs_of, is_path
 from rerank.metrics.judging import Judging
 
@@ -291,6 +293,7 @@ def evaluate_files(
     per_list: str | None = None,
     reading: Reading | None = None,
     replicas: bool = False,
+    in_blocks: bool = False,
     **settings: Any,
 ) -> Judged:
     """Evaluate systems against first-best, random and oracle, with significance.
@@ -304,6 +307,8 @@ def evaluate_files(
     per_list : file for the values of each list (TSV), "-" = standard output.
     reading : how the file is read.
     replicas : whether the systems but the baseline are runs of one system with different seeds.
+    in_blocks : whether a large file or a pipe is read block by block where that gives the same numbers; the
+        items of the lists are then unknown, so that ``by_list``, plots and pages of single lists fail.
     settings : of ``Judging``. The baseline need not be among ``paths``; "first-best" is the first stage, as
         None is if the lists have one. ``missing_lists`` is as for ``compare``; the first stage is one of the
         systems.
@@ -325,12 +330,22 @@ def evaluate_files(
     stage = baseline in (FIRST_BEST, SPELLED) and not os.path.exists(baseline)
     if baseline is not None and not stage and baseline not in names:
         names.insert(0, baseline)
+    found = None
     with inputs_opened_once():
-        read, judging = _read_systems(data, names, judging, reading)
-    judging = _against(judging, names, read.lists)
-    found = judge_systems(read.lists, read.scores, judging, replicas=replicas)
-    if read.lists.classes is None:  # others were reported when they were read
-        note_evaluation(read.lists, read.scores, found)
+        small = is_path(data) and os.path.isfile(data) and os.path.getsize(data) < LARGE
+        if in_blocks and isinstance(data, str) and not small:
+            from rerank.evaluation.streaming.judge import judged_in_blocks
+
+            judged = _reading_for(judging.metrics, reading)
+            found = judged_in_blocks(data, names, judging, judged, default_metrics, replicas=replicas)
+        if found is None:
+            read, judging = _read_systems(data, names, judging, reading)
+    if found is None:
+        judging = _against(judging, names, read.lists)
+        found = judge_systems(read.lists, read.scores, judging, replicas=replicas)
+        if read.lists.classes is None:  # others were reported when they were read
+            typed = [metric.typed for metric in found.metrics.values()]
+            note_evaluation(read.lists, rankings_of(read.lists, read.scores, typed), found)
     if per_list is not None:
         from rerank.core.tables.data import per_list_tsv
 
@@ -368,7 +383,8 @@ def compare_files(
     found = judge_systems(read.lists, read.scores, judging, view="pairs", all_pairs=True)
     if read.lists.classes is None:  # others were reported when they were read
         typed = [metric.typed for metric in found.metrics.values()]
-        note_systems(read.lists, read.scores, typed, found.n_lists - found.unjudged)
+        rankings = rankings_of(read.lists, read.scores, typed)
+        note_systems(read.lists, rankings, typed, found.n_lists - found.unjudged)
     return found
 
 

@@ -34,6 +34,13 @@ FIRST_BEST = "first_best"
 WHOLE = 100  # percent of the training lists
 
 
+class Known(Struct, frozen=True, eq=False):
+    """Statistics of a system by each metric, and the lists that it switched, without its scores."""
+
+    statistics: Sequence[Floats]
+    switched: Sequence[int | None]
+
+
 class Run(Struct, frozen=True, eq=False):
     """A system's scores of the test lists of a fold, from one seed, and what a page shows of its model.
 
@@ -53,6 +60,8 @@ class Run(Struct, frozen=True, eq=False):
         The value that they were chosen by.
     rounds : int, optional
         The rounds that were kept.
+    known : Known, optional
+        What is kept of scores that were not.
     """
 
     scores: Scores
@@ -62,6 +71,7 @@ class Run(Struct, frozen=True, eq=False):
     chosen: Mapping[str, Any] = field(default_factory=dict)
     dev: float | None = None
     rounds: int | None = None
+    known: Known | None = None
 
 
 # By system and fraction of the training lists in percent: for each fold, the run of each seed.
@@ -160,7 +170,9 @@ class SystemResult:
     def switched(self) -> int | None:
         results = self._metric.results
         found = [
-            _switched(judge, part.lists.from_input_order(runs[0].scores))
+            switched_lists(judge, part.lists.from_input_order(runs[0].scores))
+            if runs[0].known is None
+            else runs[0].known.switched[self._m]
             for judge, part, runs in zip(
                 self._metric.judges, results.parts, results.runs_of(self._system, self._fraction), strict=True
             )
@@ -406,18 +418,22 @@ class Results(Struct, frozen=True, eq=False, dict=True):
                 by_fold: list[list[list[Floats]]] = [[] for _ in self.parts]
                 for part, runs, seeds in zip(self.parts, of.get(fraction, ()), by_fold, strict=False):
                     for run in runs:  # scores are ranked once for metrics of one kind
-                        scores = part.lists.from_input_order(run.scores)
-                        seeds.append(statistics(list(part.judges.values()), scores))
+                        judges = list(part.judges.values())
+                        seeds.append(
+                            statistics(judges, part.lists.from_input_order(run.scores))
+                            if run.known is None
+                            else list(run.known.statistics)
+                        )
                 if fraction in of:
                     rows[name] = _by_metric(by_fold)
             compared = self.all_pairs and self.baseline != FIRST_BEST and len(self.parts) == 1
             if not compared and self.has_first_best:
                 firsts = [[[one for one in part.first_best if one is not None]] for part in self.parts]
                 rows[FIRST_BEST] = _by_metric(firsts)
-            judges = [metric.judges for metric in self.metrics.values()]
+            judges_of = [metric.judges for metric in self.metrics.values()]
             judged = [part.judged for part in self.parts]
             own = self.judging
-            self._by_fraction[fraction] = BootstrapTable(judges, rows, judged, own.samples, own.seed)
+            self._by_fraction[fraction] = BootstrapTable(judges_of, rows, judged, own.samples, own.seed)
         return self._by_fraction[fraction]
 
     def list_keys(self) -> list[tuple[str, str]]:
@@ -496,8 +512,8 @@ def _lacking(metric: MetricResults, n_folds: int, judged: int) -> list[str]:
     return notes
 
 
-def _switched(judge: ReportJudge, scores: Scores) -> int | None:
-    """Judged lists whose choice is not the first stage's; None if the metric chooses no item."""
+def switched_lists(judge: ReportJudge, scores: Scores) -> int | None:
+    """Return the judged lists whose choice is not the first stage's; None if the metric chooses no item."""
     stage = judge.stage
     if not isinstance(stage, Selection) or stage.first_best is None:
         return None

@@ -57,9 +57,9 @@ def gathered(data: Data, reading: Reading) -> SystemPool:
             raise ConfigError(f"--{flag} is not used: {shown(path)} holds judgements (qrels)")
         return SystemPool(None, read_judgements(path))
     if reading.qrels is not None and is_run(path, reading):
-        run = _with_all_scores(path, reading.with_settings(qrels=None))
+        run = read_with_all_scores(path, reading.with_settings(qrels=None))
         return SystemPool(run, read_judgements(reading.qrels), missing=missing)
-    lists = _with_all_scores(path, reading)
+    lists = read_with_all_scores(path, reading)
     if lists.labels is None and is_run(path, reading):
         hint = (
             ""
@@ -80,8 +80,8 @@ def check_missing(missing: str | None) -> None:
     raise ConfigError(f"unknown missing {missing!r}; {did_you_mean(missing, MISSING_SCORES)}")
 
 
-def _with_all_scores(path: str, reading: Reading) -> CandidateLists:
-    """The lists of a file; values that it lacks are NaN, unless its format defines what they are."""
+def read_with_all_scores(path: str, reading: Reading) -> CandidateLists:
+    """Return the lists of a file; values that it lacks are NaN, unless its format defines what they are."""
     if reading.missing is not None and "missing" not in _format(path, reading).honours:
         reading = reading.with_settings(missing=None)  # it is for the systems alone
     if reading.missing in ("nan", "list-mean"):
@@ -130,7 +130,7 @@ def add_files(gathering: SystemPool, data: Data, paths: Sequence[str], reading: 
 
     base = gathering.base
     for path in paths:
-        feature = _feature(data, path)
+        feature = feature_of(data, path)
         if feature is not None:
             gathering.own[path] = _of_data(gathering, feature, shown(str(data)))
         elif base is not None and path in base.names() and not os.path.exists(path):
@@ -161,8 +161,8 @@ def add_data(gathering: SystemPool, data: Data, reading: Reading, names: Sequenc
         gathering.own = {os.fspath(data): base.run_scores, **gathering.own}
 
 
-def _feature(data: Data, path: str) -> str | None:
-    """The feature of DATA that a system is, None if it is a file."""
+def feature_of(data: Data, path: str) -> str | None:
+    """Return the feature of DATA that a system is, None if it is a file; ConfigError if it could be both."""
     prefixes = [":"] if isinstance(data, CandidateLists) else [f"{os.fspath(data)}:", ":"]
     found = next((path[len(prefix) :] for prefix in prefixes if path.startswith(prefix)), None)
     if found and path != "-" and os.path.exists(path):

@@ -20,6 +20,7 @@ from rerank.evaluation.judged import Judged, judge
 from rerank.evaluation.notes import note_systems
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import FIRST_BEST, Part, Run, Runs
+from rerank.evaluation.streaming.rankings import rankings_of
 from rerank.experiments.config import SPELLING
 from rerank.experiments.folder import EXPERIMENT, Cell, CellRecord, RunFolder, TimingRecord, read_run
 from rerank.formats.sources import all_or_none, check_outputs
@@ -422,9 +423,8 @@ def _cell_notes(records: Records) -> list[str]:
         for _, record in cells:
             for text in record.notes:
                 rows.setdefault(text, {})[row] = None
-    whole = len(records)
     return [
-        f"{text} (all rows)" if len(of) == whole > 1 else f"{text} ({some(list(of))})"
+        f"{text} (all rows)" if len(of) == len(records) > 1 else f"{text} ({some(list(of))})"
         for text, of in rows.items()
     ]
 
@@ -437,9 +437,9 @@ def _odd(parts: Sequence[Part], systems: Runs) -> list[str]:
         scores = {row: shares[max(shares)][k][0].scores for row, shares in systems.items()}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            note_systems(part.lists, scores, list(part.judges), n_judged)
+            note_systems(part.lists, rankings_of(part.lists, scores, part.judges), part.judges, n_judged)
         for warning in caught:
             text = str(warning.message).removeprefix(f"{part.lists.source}: ")
             folds.setdefault(text, {})[part.name] = None
-    every = len(parts)
-    return [text if len(of) == every else f"{text} (fold {some(list(of))})" for text, of in folds.items()]
+    n = len(parts)
+    return [text if len(of) == n else f"{text} (fold {some(list(of))})" for text, of in folds.items()]

@@ -142,7 +142,7 @@ def rewrite(
         n_columns = sys.maxsize if known.wide else 0
         blocks = blocks_of(path, format, without, n_columns, filled=True) if in_blocks else None
         size = Size()
-        with _kept_notes() as notes:
+        with kept_notes() as notes:
             try:
                 if blocks is None:
                     lists = iter([load()])
@@ -179,7 +179,7 @@ def _plain(error: Exception, path: str) -> Exception:
 
 
 @contextmanager
-def _kept_notes() -> Iterator[list[warnings.WarningMessage]]:
+def kept_notes() -> Iterator[list[warnings.WarningMessage]]:
     """Keep the notes of the block in a list, and give each text once at its end."""
     heard: list[warnings.WarningMessage] = []
     try:

@@ -11,15 +11,9 @@ from small_training import fit
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.learners.tuning import coordinate_ascent
-from rerank.learners.tuning.coordinate_ascent import (
-    PAIRS,
-    CoordinateAscent,
-    Crossings,
-    _Climb,
-    _middles,
-    drawn_pairs,
-)
+from rerank.learners.sums import rankings
+from rerank.learners.sums.rankings import PAIRS, Crossings, _middles, drawn_pairs
+from rerank.learners.tuning.coordinate_ascent import CoordinateAscent, _Climb
 from rerank.metrics.base import parse
 from rerank.metrics.judging import Judging
 
@@ -55,7 +49,7 @@ def all_pairs(lists):
 def test_a_step_finds_the_best_of_all_intervals(metric, seed, monkeypatch):
     name, _, ties = metric.partition("(ties=")
     lists = some_lists(seed)
-    monkeypatch.setattr(coordinate_ascent, "_LEVELS", (10**6,))  # every interval
+    monkeypatch.setattr(rankings, "_LEVELS", (10**6,))  # every interval
     rng = np.random.default_rng(seed)
     judge = parse(name).prepare(lists, Judging(ties="expected")) if ties else parse(name).prepare(lists)
     crossings = Crossings(lists, rng)
@@ -67,7 +61,7 @@ def test_a_step_finds_the_best_of_all_intervals(metric, seed, monkeypatch):
         expected = slow.best_of(judge, scores, column, crossings.pairs)
         middles = _middles(crossings.along(scores, column))
         np.testing.assert_allclose(middles, slow.intervals(scores, column, crossings.pairs), rtol=1e-12)
-        found = climb._best_of(middles, column)
+        found = climb.best_along(j)
         assert found == pytest.approx((expected[0], expected[2]), rel=1e-12)
         before = climb.objective
         moved = climb._step(j, 1e-6)
@@ -78,7 +72,7 @@ def test_a_step_finds_the_best_of_all_intervals(metric, seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_no_interval_along_a_feature_is_better_at_the_end(seed, monkeypatch):
     lists = some_lists(seed)
-    monkeypatch.setattr(coordinate_ascent, "_LEVELS", (10**6,))
+    monkeypatch.setattr(rankings, "_LEVELS", (10**6,))
     climb = climb_of(lists, "nDCG", np.zeros(4) + 0.1)
     climb.climb(np.random.default_rng(seed), 100, 1e-6)
     for j in climb.crossings.varying.tolist():

@@ -8,16 +8,17 @@ a search over all lists at once finds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from rerank.core.progress import step as progress_step
 from rerank.core.types import AnyArray, Floats, Mask
 from rerank.core.workers.parallel import each
-from rerank.data.judge import SelectingJudge
+from rerank.data.judge import PreparedMetric, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
 from rerank.learners.initial import BasePart, Init, initial_weights, summed_base_weights
@@ -28,6 +29,17 @@ from rerank.learners.tuning.line_search import FREE, Climb
 from rerank.native.learners import _mert
 
 T = TypeVar("T")
+
+
+class Question(Protocol):
+    """Question of a restart."""
+
+    def numbers(self) -> list[Floats]:
+        """Return all that the answer depends on."""
+        ...
+
+
+Q = TypeVar("Q", bound=Question)
 _MOST_BUCKETS = 256  # of a search: what each part sends of every restart
 _LISTS_OF_BUCKET = 8
 _MOST_SUM = float(1 << 51)  # sums of whole numbers up to it are exact
@@ -43,6 +55,10 @@ class Place(NamedTuple):
 
     weights: Floats
     steps: tuple[tuple[int | Floats, float], ...] = ()
+
+    def numbers(self) -> list[Floats]:
+        """Return all that it consists of."""
+        return [self.weights, *(np.append(*one) for one in self.steps)]
 
     def same(self, other: Place, n: int) -> bool:
         """Return whether another point begins with the weights and the first ``n`` steps of this one."""
@@ -67,9 +83,8 @@ class Asked(NamedTuple):
 
     def numbers(self) -> list[Floats]:
         """Return all that the answer depends on."""
-        found = [self.place.weights, *(np.append(*one) for one in self.place.steps)]
         along = [] if self.along is None else [np.append(self.along, [self.unit, self.least, *self.penalty])]
-        return found + along
+        return self.place.numbers() + along
 
 
 class Facts(NamedTuple):
@@ -83,44 +98,54 @@ class Facts(NamedTuple):
     largest: float
 
 
-class LinePart:
-    """The lists of one part, and where each restart is among them.
+class ScoredPart:
+    """The lists of one part, their metric, and the weights of lists, None = 1."""
 
-    - ``lists``, ``judge``, ``list_weights``: as ``LineProblem`` has them.
-    """
+    def __init__(self, lists: CandidateLists, judge: PreparedMetric, list_weights: Floats | None) -> None:
+        self.lists, self.judge, self.list_weights = lists, judge, list_weights
+
+    @property
+    def base(self) -> BasePart:
+        """The first-stage scores, of which nothing is kept."""
+        return BasePart(self.lists)
+
+    def sums_of(self, scores: Floats) -> Floats:
+        """Return the sums of statistics (k) under scores (n_items)."""
+        found = self.judge.per_list(scores)
+        found = found if self.list_weights is None else found * self.list_weights[:, None]
+        total: Floats = found.sum(axis=0)
+        return total
+
+    def sums(self, weights: Floats) -> Floats:
+        """Return the sums of statistics (k) under weights (n_features)."""
+        return self.sums_of(self.lists.features.scores(weights))
+
+
+class LinePart(ScoredPart):
+    """The lists of one part, and where each restart is among them; its metric is one of single candidates."""
+
+    judge: SelectingJudge
 
     def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
-        self._given = lists, judge, list_weights
+        super().__init__(lists, judge, list_weights)
         self._problem: LineProblem | None = None
         self._places: dict[int, tuple[Place, Choice]] = {}
         self._search: _mert.LineSearch | None = None
         self._corners: dict[int, tuple[Asked, tuple[AnyArray, ...]]] = {}
 
-    @property
-    def base(self) -> BasePart:
-        """The first-stage scores, of which nothing is kept."""
-        return BasePart(self._given[0])
-
     def problem(self, scale: Floats | None = None) -> LineProblem:
         """Return the lists as ``LineProblem``, by their own scale of features or another (n_features)."""
         if self._problem is None:
-            self._problem = LineProblem(*self._given, scaled=False)
+            self._problem = LineProblem(self.lists, self.judge, self.list_weights, scaled=False)
             self._problem.ready(scale)
         return self._problem
 
     def facts(self) -> Facts:
         """Return what is known before the first search."""
-        problem = LineProblem(*self._given, scaled=False)
+        problem = LineProblem(self.lists, self.judge, self.list_weights, scaled=False)
         rows = problem.stats.rows
         largest = float(np.abs(rows).max(initial=0)) if problem.stats.exact else np.inf
         return Facts(problem.ranges(), len(problem.searched), largest)
-
-    def sums(self, weights: Floats) -> Floats:
-        """Return the statistics (k) of the items that weights (n_features, not scaled) choose."""
-        lists, judge, list_weights = self._given
-        found = judge.per_list(lists.features.scores(weights))
-        total: Floats = (found if list_weights is None else found * list_weights[:, None]).sum(axis=0)
-        return total
 
     def answers(self, scale: Floats, n_buckets: int, asked: Sequence[tuple[int, Asked]]) -> list[Any]:
         """Return the sums at points, None if a score is not finite, and ``LineSearch.tally`` along lines.
@@ -186,38 +211,27 @@ def _equal(one: Asked, other: Asked) -> bool:
     return len(a) == len(b) and all(map(np.array_equal, a, b))
 
 
-class SharedLines:
-    """The lists of all parts as ``LineProblem`` has those of one: their scale, and searches over them.
+class SharedSearch(ABC, Generic[Q]):
+    """Searches over the lists of all parts; the questions of all restarts are answered together.
 
-    - ``parts``: ``LinePart``, with their metric.
+    - ``parts``: ``ScoredPart``, with their metric.
     - ``source``: of the lists.
     """
 
-    most = np.inf
-
     def __init__(self, parts: Parts, source: str) -> None:
-        self.judge = cast("SelectingJudge", parts.judge)
-        self.form, self.source = self.judge.sum_form, source
-        self._parts = parts
-        facts = parts.each(LinePart.facts)
-        ranges = Ranges.merged([one.ranges for one in facts])
-        self.varying = np.flatnonzero(ranges.n)
-        self.scale = np.ones(len(ranges.n))
-        for j in self.varying.tolist():
-            self.scale[j] = scale_of(*(float(column[j]) for column in ranges))
-        searched = sum(one.searched for one in facts)
-        self.exact = max(one.largest for one in facts) <= _MOST_SUM / max(parts.n_lists, 1)
-        self._n_buckets = min(max(searched // _LISTS_OF_BUCKET, 1), _MOST_BUCKETS)
-        self._in_step: InStep[Asked, Any] = InStep(self._answers)
+        assert parts.judge is not None  # needs_judge
+        self.judge, self.source = parts.judge, source
+        self.parts = parts
+        self._in_step: InStep[Q, Any] = InStep(self._once)
         self.ask = self._in_step.ask
 
-    def along(self, feature: int) -> int:
-        """Return what stands for the direction of a feature."""
-        return feature
+    def _once(self, asked: list[tuple[int, Q]]) -> Sequence[Any]:
+        numbers = [np.append(float(k), array) for k, one in asked for array in one.numbers()]
+        return self.parts.once(numbers, lambda: tuple(self.answers(asked)))
 
-    def towards(self, direction: Floats) -> Floats:
-        """Return what stands for any direction (n_features, scaled)."""
-        return direction
+    @abstractmethod
+    def answers(self, asked: list[tuple[int, Q]]) -> list[Any]:
+        """Return the answers to questions, which are given with the numbers of their restarts."""
 
     def each(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], what: str) -> list[T]:
         """Return ``function(*task)`` of every task; what they ask is answered together."""
@@ -229,25 +243,52 @@ class SharedLines:
                 advance(len(some))
         return found
 
-    def _answers(self, asked: list[tuple[int, Asked]]) -> Sequence[Any]:
-        numbers = [np.append(float(k), array) for k, one in asked for array in one.numbers()]
-        return self._parts.once(numbers, lambda: tuple(self._asked(asked)))
 
-    def _asked(self, asked: list[tuple[int, Asked]]) -> list[Any]:
-        """Sums at points, None if a score is not finite; and the best interval along lines."""
+class SharedLines(SharedSearch[Asked]):
+    """The lists of all parts as ``LineProblem`` has those of one: their scale, and searches over them.
+
+    - ``parts``: ``LinePart``, with their metric.
+    """
+
+    judge: SelectingJudge
+    most = np.inf
+
+    def __init__(self, parts: Parts, source: str) -> None:
+        super().__init__(parts, source)
+        self.form = self.judge.sum_form
+        facts = parts.each(LinePart.facts)
+        ranges = Ranges.merged([one.ranges for one in facts])
+        self.varying = np.flatnonzero(ranges.n)
+        self.scale = np.ones(len(ranges.n))
+        for j in self.varying.tolist():
+            self.scale[j] = scale_of(*(float(column[j]) for column in ranges))
+        searched = sum(one.searched for one in facts)
+        self.exact = max(one.largest for one in facts) <= _MOST_SUM / max(parts.n_lists, 1)
+        self._n_buckets = min(max(searched // _LISTS_OF_BUCKET, 1), _MOST_BUCKETS)
+
+    def along(self, feature: int) -> int:
+        """Return what stands for the direction of a feature."""
+        return feature
+
+    def towards(self, direction: Floats) -> Floats:
+        """Return what stands for any direction (n_features, scaled)."""
+        return direction
+
+    def answers(self, asked: list[tuple[int, Asked]]) -> list[Any]:
+        """Return sums at points, None if a score is not finite; and the best interval along lines."""
         how = self.scale, self._n_buckets
-        parts = self._parts.each(LinePart.answers, *how, asked)
+        parts = self.parts.each(LinePart.answers, *how, asked)
         found: list[Any] = []
         searched: list[tuple[int, _Line]] = []
         for k, ((_, one), answers) in enumerate(zip(asked, zip(*parts, strict=True), strict=True)):
             if one.along is None:
-                found.append(None if any(sums is None for sums in answers) else _summed(answers))
+                found.append(None if any(sums is None for sums in answers) else summed(answers))
             else:
                 searched.append((k, _Line(self, one, answers)))
                 found.append(None)
         if searched:
             again = [asked[k] for k, _ in searched]
-            corners = self._parts.each(LinePart.corners, *how, again, [line.wanted for _, line in searched])
+            corners = self.parts.each(LinePart.corners, *how, again, [line.wanted for _, line in searched])
             for (k, line), some in zip(searched, zip(*corners, strict=True), strict=True):
                 found[k] = line.best(*map(np.concatenate, zip(*some, strict=True)))
         return found
@@ -267,8 +308,8 @@ class SharedLines:
         return _mert.values_of(sums, self.form.number, *self.form.parameters)
 
 
-def _summed(arrays: Sequence[Floats]) -> Floats:
-    """The sum of arrays in their order."""
+def summed(arrays: Sequence[Floats]) -> Floats:
+    """Return the sum of arrays in their order."""
     total = arrays[0]
     for more in arrays[1:]:
         total = total + more
@@ -285,11 +326,11 @@ class _Line:
         sums, highest, rises, changes = zip(*tallies, strict=True)
         self._lines, self._asked = lines, asked
         tops = np.max(highest, axis=0)
-        added = np.cumsum(np.concatenate([_summed(sums)[None], _summed(changes)]), axis=0)
+        added = np.cumsum(np.concatenate([summed(sums)[None], summed(changes)]), axis=0)
         self._starts, self._end = added[:-1], added[-1]
         below = np.maximum.accumulate(np.append(-np.inf, tops))
         self._lowers, self._last = below[:-1], below[-1]
-        bounds = lines.bounds(self._starts, _summed(rises), _summed(changes), asked)
+        bounds = lines.bounds(self._starts, summed(rises), summed(changes), asked)
         self.wanted: Mask = (tops > -np.inf) & (bounds > -np.inf)
         self._tops = tops
 
@@ -362,18 +403,26 @@ def lines_of(parts: Parts, source: str) -> Lines:
     return parts.each(LinePart.problem)[0] if parts.here else SharedLines(parts, source)
 
 
+def shared_by(problem: Lines) -> SharedLines | None:
+    """Return what all restarts ask together."""
+    return problem if isinstance(problem, SharedLines) else None
+
+
 def climber(problem: Lines) -> Callable[..., Climb]:
     """Return what makes a climb over lists, from the arguments of ``Climb`` after the first."""
     kind = SharedClimb if isinstance(problem, SharedLines) else Climb
     return partial(kind, problem)  # type: ignore[arg-type]
 
 
-def each_in(
-    problem: Lines, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], what: str
+def each_of(
+    shared: SharedSearch[Any] | None, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], what: str
 ) -> list[T]:
-    """Return ``function(*task)`` of every climb; ``what`` they do is shown."""
-    if isinstance(problem, SharedLines):
-        return problem.each(function, list(tasks), what)
+    """Return ``function(*task)`` of every restart; ``what`` they do is shown.
+
+    - ``shared``: what they ask; None = nothing, so that each goes its own way.
+    """
+    if shared is not None:
+        return shared.each(function, list(tasks), what)
     return each(function, tasks, threads=True, step=(what, "restart"))
 
 
@@ -382,7 +431,7 @@ def start_of(parts: Parts, lists: CandidateLists, inputs: FitInputs, init: Init)
     return initial_weights(lists, inputs, init, base=lambda: summed_base_weights(PartsOf(parts, "base")))
 
 
-def value_of(parts: Parts, weights: Floats) -> float:
+def train_value(parts: Parts, weights: Floats) -> float:
     """Return the metric of all parts under weights (n_features, not scaled)."""
     assert parts.judge is not None  # needs_judge
-    return float(parts.judge.score_from_sums(_summed(parts.each(LinePart.sums, weights))))
+    return float(parts.judge.score_from_sums(summed(parts.each(ScoredPart.sums, weights))))

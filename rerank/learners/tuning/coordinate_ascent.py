@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
-from rerank.core.types import Floats, Index, Ints
-from rerank.core.workers.parallel import each
+from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights
+from rerank.learners.initial import INIT_HELP, Init
 from rerank.learners.regularization_path import require_dev
+from rerank.learners.sums.parts import Parts, SummingLearner
+from rerank.learners.sums.rankings import Crossings, RankedPart, SharedRankings, best_point, larger_is_better
+from rerank.learners.sums.searches import Place, each_of, start_of, train_value
 from rerank.learners.tuning.line_search import (
     End,
     best_first,
@@ -31,90 +34,11 @@ from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import RestartsRecord
 
-PAIRS = 4096  # drawn from all lists together
-_LEAST = 4  # from each list
-
-
-class Crossings:
-    """The columns of features that vary within lists, and pairs of items whose order matters.
-
-    Along a feature the score of an item is s + gamma * x, and two items change places where their lines
-    cross. All pairs of a list of 1,000 items cross in half a million places for every feature, most of which
-    change no metric; the crossings of a sample of pairs show where the order changes. It never changes, so
-    that several threads can use it.
-
-    - ``lists``: training lists.
-    - ``rng``: draws pairs in each list, of items with different labels if it has any.
-    """
-
-    def __init__(self, lists: CandidateLists, rng: np.random.Generator) -> None:
-        self.features = lists.features
-        self.columns: dict[int, tuple[Ints, Floats]] = {}  # of features that are not dense
-        if not isinstance(self.features, Dense):
-            n = self.features.n_values
-            memory.require(12 * n, f"columns of {n:,} values", "fewer features need less")
-        starts, varying = lists.offsets[:-1], []
-        self.pairs = drawn_pairs(lists, rng)
-        for j, (items, values) in enumerate(self.features.by_column()):
-            if len(values):
-                if items is not None:
-                    self.columns[j] = items, values
-                column = values if items is None else self.column(j)
-                if np.any(np.maximum.reduceat(column, starts) > np.minimum.reduceat(column, starts)):
-                    varying.append(j)
-                else:
-                    self.columns.pop(j, None)
-        self.varying: Index = np.array(varying, dtype=np.int64)
-
-    def column(self, feature: int) -> Floats:
-        """Return the values (n_items) of a feature that varies.
-
-        Those of dense features are gathered again: that is a small part of a line search, and columns that
-        are kept take twice the memory of a float32 matrix.
-        """
-        if feature not in self.columns:
-            return self.features.column(feature)
-        items, values = self.columns[feature]
-        column = np.zeros(self.features.n_items)
-        column[items] = values
-        return column
-
-    def along(self, scores: Floats, column: Floats) -> Floats:
-        """Return the different gamma, rising, at which ``scores`` + gamma * ``column`` tie a drawn pair.
-
-        Both are float64 (n_items). Crossings that overflow are left out.
-        """
-        a, b = self.pairs
-        slope = column[a] - column[b]
-        crossing = slope != 0
-        with np.errstate(over="ignore", invalid="ignore"):
-            gamma = (scores[b] - scores[a])[crossing] / slope[crossing]
-        return np.unique(gamma[np.isfinite(gamma)] + 0.0)
-
-
-def drawn_pairs(lists: CandidateLists, rng: np.random.Generator) -> tuple[Index, Index]:
-    """Return pairs of items drawn in each list, int64 (n_pairs) each.
-
-    They have different labels; if no list has two different labels, they are any pairs.
-    """
-    each = max(_LEAST, PAIRS // lists.n_lists)
-    size = (lists.n_lists, each)
-    memory.require(64 * lists.n_lists * each, f"{lists.n_lists * each:,} pairs")
-    lengths = lists.lengths[:, None]
-    a, b = ((rng.random(size) * lengths).astype(np.int64) + lists.offsets[:-1, None] for _ in range(2))
-    if lists.labels is not None:
-        differ = np.abs(lists.labels[a] - lists.labels[b]) > 0  # NaN does not
-        if differ.any():
-            return a[differ], b[differ]
-    return a[a != b], b[a != b]
-
-
-_LEVELS = (12, 6, 6)  # intervals that are tried along a line, and then between the neighbours of the best
 _RESTART_BYTES = 4096  # of a restart beside its weights and scores
 
 
 @LEARNERS.register("coordinate-ascent")
-class CoordinateAscent(Learner):
+class CoordinateAscent(SummingLearner):
     """Linear weights that maximise any metric directly, one feature after the other, from several starts.
 
     Along a feature's line the order of a list changes where two of its items cross. The metric is constant
@@ -144,6 +68,7 @@ class CoordinateAscent(Learner):
     accepts_list_weights = True
     accepts_initial = True
     resumable = True
+    judges_parts = True
 
     restarts: int = setting(7, "random starts in addition to the initial weights", ge=0)
     init: Init = setting("auto", INIT_HELP)
@@ -163,29 +88,39 @@ class CoordinateAscent(Learner):
     def chooses_on_dev(self) -> bool:
         return self.best == "dev"
 
-    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        judge = inputs.judge
+    def refused(self) -> str | None:
+        return None
+
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> RankedPart:
+        assert inputs.judge is not None  # needs_judge
+        return RankedPart(lists, inputs.judge, inputs.list_weights, self.seed)
+
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
+        judge = parts.judge
         assert judge is not None  # needs_judge
         if self.best == "dev":
             require_dev(self.name, "best", inputs)
-        initial, how = initial_weights(lists, inputs, self.init)
-        ends = self._search(lists, judge, inputs.list_weights, shrunk(initial))
+        initial, how = start_of(parts, lists, inputs, self.init)
+        ends = self._search(parts, lists, inputs, shrunk(initial))
         devs = [dev_value(inputs, end.weights) for end in ends]
-        ranked, judged = best_first(ends), (judge, lists, inputs.list_weights)
+        ranked, value = best_first(ends), partial(train_value, parts)
+        better = judge
         if self.best == "dev" and inputs.dev is not None:
-            values = [_larger_is_better(inputs.dev[1], dev) for dev in devs if dev is not None]
+            better = inputs.dev[1]
+            values = [larger_is_better(better, dev) for dev in devs if dev is not None]
             ranked = [ends[i] for i in np.argsort(np.negative(values), kind="stable")]
-            judged = (inputs.dev[1], inputs.dev[0], None)
+            value = partial(metric_value, better, inputs.dev[0])
         weights = ranked[0].weights
         if self.average > 1:
             weights = np.mean([unit_vector(end.weights) for end in ranked[: self.average]], axis=0)
-        improved = _objective(*judged, weights) > _objective(*judged, initial) + self.min_gain
+        reached, begun = (larger_is_better(better, value(w)) for w in (weights, initial))
+        improved = reached > begun + self.min_gain
         model = LinearModel(lists.names(), weights if improved else initial)
         model.initial = initial
         model.training.rounds = RestartsRecord(
-            train=metric_value(judge, lists, model.weights, inputs.list_weights),
+            train=train_value(parts, model.weights),
             dev=dev_value(inputs, model.weights),
-            initial=metric_value(judge, lists, initial, inputs.list_weights),
+            initial=train_value(parts, initial),
             init=how,
             improved=improved,
             averaged=self.average if improved else 1,
@@ -195,30 +130,39 @@ class CoordinateAscent(Learner):
         )
         return model
 
-    def _search(
-        self, lists: CandidateLists, judge: PreparedMetric, list_weights: Floats | None, initial: Floats
-    ) -> list[End]:
+    def _search(self, parts: Parts, lists: CandidateLists, inputs: FitInputs, initial: Floats) -> list[End]:
         """Return the ends of the restarts; the first one starts from the initial weights."""
         n = self.restarts + 1
         size = _RESTART_BYTES + 24 * (len(initial) + lists.n_items)
         memory.require(n * size, f"{n:,} restarts", "fewer restarts need less (--set restarts)")
         starts, pairs = np.random.SeedSequence(self.seed).spawn(2)
-        crossings = Crossings(lists, np.random.default_rng(pairs))
-        weight = None if list_weights is None else checked_list_weights(list_weights, lists)
+        weights, judge = inputs.list_weights, parts.judge
+        shared = None if parts.here else SharedRankings(parts, lists.source)
+        if shared is not None:
+            varying = shared.varying
+            climb: Callable[..., _Climb] = partial(_SharedClimb, shared)
+        else:
+            assert judge is not None  # needs_judge
+            crossings = Crossings(lists, np.random.default_rng(pairs))
+            weights = None if weights is None else checked_list_weights(weights, lists)
+            varying = crossings.varying
+            climb = partial(_Climb, lists, judge, weights, crossings)
         tasks = []
         for i, child in enumerate(starts.spawn(n)):
             rng = np.random.default_rng(child)
             start = initial
             if i:
                 start = np.zeros(len(initial))
-                start[crossings.varying] = rng.standard_normal(len(crossings.varying))
-            tasks.append((self, _Climb(lists, judge, weight, crossings, start), rng))
-        return each(_climbed, tasks, threads=True, step=("training", "restart"))
+                start[varying] = rng.standard_normal(len(varying))
+            tasks.append((self, climb, start, rng))
+        return each_of(shared, _climbed, tasks, "training")
 
 
-def _climbed(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) -> End:
+def _climbed(
+    learner: CoordinateAscent, climb: Callable[[Floats], _Climb], start: Floats, rng: np.random.Generator
+) -> End:
     """The end of a climb; it is kept in a checkpoint."""
-    return kept_end(lambda: _end_of(learner, climb, rng))
+    return kept_end(lambda: _end_of(learner, climb(start), rng))
 
 
 def _end_of(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) -> End:
@@ -261,11 +205,15 @@ class _Climb:
     def _settle(self, weights: Floats) -> None:
         """Move to ``weights``; raises FitError if scores overflow."""
         self.weights = weights
-        self._scores = self.lists.features.scores(weights)
-        if not np.isfinite(self._scores).all():
+        value = self.value_at(weights)
+        if value is None:
             raise FitError(f"{self.lists.source}: the scores overflow; scale the features (--scaling)")
-        self.value = self._metric(self._scores)
-        self.objective = _larger_is_better(self.judge, self.value)
+        self.value, self.objective = value, larger_is_better(self.judge, value)
+
+    def value_at(self, weights: Floats) -> float | None:
+        """Go to ``weights`` and return the metric; None if a score is not finite."""
+        self._scores = self.lists.features.scores(weights)
+        return self._metric(self._scores) if np.isfinite(self._scores).all() else None
 
     def _metric(self, scores: Floats) -> float:
         return value_of(self.judge, scores, self.list_weights)
@@ -292,9 +240,7 @@ class _Climb:
     def _step(self, feature: int, min_gain: float) -> bool:
         """Move to the best point along a feature if it is better; return whether it was."""
         self.searches += 1
-        column = self.crossings.column(feature)
-        middles = _middles(self.crossings.along(self._scores, column))
-        found = self._best_of(middles, column)
+        found = self.best_along(feature)
         if found is None or not found[0] > self.objective + min_gain:
             return False
         weights = self.weights.copy()
@@ -302,56 +248,52 @@ class _Climb:
         if not np.isfinite(weights[feature]):
             return False
         self.weights = weights
-        self._scores = self._scores + found[1] * column
-        self.value = self._metric(self._scores)
-        self.objective = _larger_is_better(self.judge, self.value)
+        self.value = self.value_after(feature, found[1])
+        self.objective = larger_is_better(self.judge, self.value)
         self.steps += 1
         return True
 
-    def _best_of(self, middles: Floats, column: Floats) -> tuple[float, float] | None:
-        """The largest objective at points along a column, and the point nearest to 0 that has it."""
-        seen: dict[int, tuple[float, float, float]] = {}
-        low, high = 0, len(middles) - 1
-        best = -1
-        for n in _LEVELS:
-            if high < low:
-                break
-            tried = np.unique(np.round(np.linspace(low, high, n + 1)).astype(np.int64))
-            for k in tried.tolist():
-                if k not in seen:
-                    gamma = float(middles[k])
-                    seen[k] = (self._objective_at(gamma, column), -abs(gamma), gamma)
-            best = max(seen, key=lambda k: seen[k])
-            order = sorted(seen)
-            at = order.index(best)
-            low, high = order[max(at - 1, 0)], order[min(at + 1, len(order) - 1)]
-        return None if best < 0 else (seen[best][0], seen[best][2])
+    def best_along(self, feature: int) -> tuple[float, float] | None:
+        """Return the largest objective along a feature and where it is, see ``best_point``."""
+        column = self.crossings.column(feature)
+        search = best_point(self.crossings.along(self._scores, column))
+        try:
+            tried = next(search)
+            while True:
+                tried = search.send([self._objective_at(gamma, column) for gamma in tried])
+        except StopIteration as end:
+            found: tuple[float, float] | None = end.value
+            return found
+
+    def value_after(self, feature: int, gamma: float) -> float:
+        """Take a step along a feature and return the metric."""
+        self._scores = self._scores + gamma * self.crossings.column(feature)
+        return self._metric(self._scores)
 
     def _objective_at(self, gamma: float, column: Floats) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._scores + gamma * column
         if not np.isfinite(scores).all():
             return -np.inf
-        return _larger_is_better(self.judge, self._metric(scores))
+        return larger_is_better(self.judge, self._metric(scores))
 
 
-def _middles(crossings: Floats) -> Floats:
-    """A point between each two crossings, and one beyond either end."""
-    if not len(crossings):
-        return crossings
-    reach = float(np.median(np.abs(crossings))) or 1.0
-    with np.errstate(over="ignore"):
-        ends = crossings[:1] - reach, crossings[-1:] + reach
-        between = crossings[:-1] / 2.0 + crossings[1:] / 2.0
-    return np.concatenate([ends[0], between, ends[1]])
+class _SharedClimb(_Climb):
+    """A climb over the lists of all parts; it asks for what it does not have."""
 
+    def __init__(self, lists: SharedRankings, weights: Floats) -> None:
+        self._shared = lists
+        super().__init__(lists, lists.judge, None, lists, weights)  # type: ignore[arg-type]
 
-def _larger_is_better(judge: PreparedMetric, value: float) -> float:
-    """The metric, negated if smaller is better; -infinity if there is none."""
-    return judge.better * value if value == value else -np.inf
+    def value_at(self, weights: Floats) -> float | None:
+        self._place = Place(weights)
+        return self._shared.value(self._place)
 
+    def best_along(self, feature: int) -> tuple[float, float] | None:
+        return self._shared.best_along(self._place, feature)
 
-def _objective(
-    judge: PreparedMetric, lists: CandidateLists, list_weights: Floats | None, weights: Floats
-) -> float:
-    return _larger_is_better(judge, metric_value(judge, lists, weights, list_weights))
+    def value_after(self, feature: int, gamma: float) -> float:
+        self._place = self._place._replace(steps=(*self._place.steps, (feature, gamma)))
+        value = self._shared.value(self._place)
+        assert value is not None  # it was tried
+        return value

@@ -16,7 +16,16 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.initial import INIT_HELP, Init
 from rerank.learners.sums.parts import Parts, SummingLearner
-from rerank.learners.sums.searches import LinePart, Lines, climber, each_in, lines_of, start_of, value_of
+from rerank.learners.sums.searches import (
+    LinePart,
+    Lines,
+    climber,
+    each_of,
+    lines_of,
+    shared_by,
+    start_of,
+    train_value,
+)
 from rerank.learners.tuning.line_search import (
     Climb,
     End,
@@ -119,9 +128,9 @@ class Mert(SummingLearner):
         model = LinearModel(lists.names(), weights)
         model.initial = initial
         model.training.rounds = RestartsRecord(
-            train=value_of(parts, weights),
+            train=train_value(parts, weights),
             dev=dev_value(inputs, weights),
-            initial=value_of(parts, initial),
+            initial=train_value(parts, initial),
             init=how,
             improved=improved,
             averaged=averaged,
@@ -149,14 +158,14 @@ class Mert(SummingLearner):
                 if ends[-1].objective >= problem.most:
                     return ends
         else:
-            ends = each_in(problem, _climbed, tasks, "training")
+            ends = each_of(shared_by(problem), _climbed, tasks, "training")
         if self.perturbations:
             best = sorted(range(len(ends)), key=lambda i: -ends[i].objective)[:_PERTURBED]
             again = [
                 (self, problem, near, ends[i], np.random.default_rng(child))
                 for i, child in zip(best, noises.spawn(len(best)), strict=True)
             ]
-            found = each_in(problem, _perturbed, again, "training: perturbations")
+            found = each_of(shared_by(problem), _perturbed, again, "training: perturbations")
             for i, end in zip(best, found, strict=True):
                 ends[i] = end
         return ends

@@ -39,6 +39,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ranksvm": [{"loss": "l1"}, {"margin": "label", "list_balance": False, "pairs": "neighbours"}],
     "ranklda": [{"metric": "NDCG@2"}],
     "mrt": [{"metric": "label@1"}],
+    "coordinate-ascent": [
+        {"metric": "nDCG@3", "restarts": 2},
+        {"metric": "label@1", "restarts": 1, "scaling": "none"},
+    ],
     "mert": [
         {"metric": "label@1"},
         {"metric": "label@1", "directions": "both", "average": 3, "restarts": 4},
@@ -230,6 +234,7 @@ def test_bytes_do_not_depend_on_the_workers(cluster, lists, monkeypatch):
         ("ridge", {"tolerance": 0.1}),
         ("logistic", {"tolerance": 0.1}),
         ("mert", {"metric": "label@1", "restarts": 2, "passes": 2}),
+        ("coordinate-ascent", {"metric": "nDCG@3", "restarts": 1, "passes": 1}),
     ]
     alone = [fitted(name, given).weights.tobytes() for name, given in cases]
     seen: set[int] = set()
@@ -243,7 +248,7 @@ def test_bytes_do_not_depend_on_the_workers(cluster, lists, monkeypatch):
                 return found
 
             monkeypatch.setattr(dask.Cluster, "workers", some)
-            for k in (0, 2) if n == 1 else (1, 2):
+            for k in (0, 2) if n == 1 else (1, 2, 3):
                 assert fitted(*cases[k]).weights.tobytes() == alone[k]
     assert seen == {1, 2}
 
@@ -278,6 +283,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "listnet": {"tolerance": 1e-3},
     "parameter-mixing": {"epochs": 4},
     "mert": {"metric": "label@1", "restarts": 3, "passes": 2, "perturbations": 1},
+    "coordinate-ascent": {"metric": "nDCG@3", "restarts": 1, "passes": 1},
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from learners.test_line_search import drawn
 
 import rerank
-from rerank.core.errors import FitError, RerankError
+from rerank.core.errors import ConfigError, FitError, RerankError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -65,6 +65,32 @@ def test_mert_has_the_bytes_of_all_lists_in_memory(metric, tmp_path, monkeypatch
             assert stored(lists, size) == n
             with parallel.using(2):
                 same(fitted("mert", settings), expected)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_coordinate_ascent_is_that_of_all_lists_in_memory(bare, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = texts(3)
+    if bare:  # any pairs of items are drawn
+        lists = lists.replace_labels(None)
+    settings = {"metric": "WER" if bare else "label@1", "restarts": 2, "scaling": "none"}
+    expected = rerank.train(lists, "coordinate-ascent", **settings)
+    for size in SIZES:
+        stored(lists, size)
+        with parallel.using(2):
+            same(fitted("coordinate-ascent", settings), expected)
+    settings["metric"] = "nothing"
+    with pytest.raises(ConfigError, match="nothing"):
+        fitted("coordinate-ascent", settings)
+
+
+def test_scores_that_overflow_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = texts(3)
+    lists = lists.with_features(Dense(np.sign(lists.features.values) * 1.7e308), None)
+    stored(lists, 4000)
+    with pytest.raises(FitError, match=r"^s: the scores overflow; scale the features"):
+        fitted("coordinate-ascent", {"metric": "WER", "restarts": 5, "scaling": "none"})
 
 
 def test_mert_finds_the_weights_of_the_first_stage(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index, NDArray
 from rerank.data.columns.offsets import fresh_array, offsets_of
-from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.strings import StringColumn, first_again, hashes_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, require_dense
 from rerank.data.reading import ReadOptions
@@ -215,8 +215,7 @@ def in_input_order(lists: CandidateLists) -> Index:
 def refuse_equal_ids(lists: CandidateLists, name: str, path: str) -> None:
     """Raise DataError if two lists have one id, which format ``name`` would read as one list."""
     ids = lists.list_ids
-    i = None if ids is None else first_repeated(ids)
-    if ids is not None and i is not None:
+    if ids is not None and first_again(hashes_of(ids)) and (i := first_repeated(ids)) is not None:
         raise DataError(
             f"{path}: two lists have the id {ids[i]!r}, {name} would read them as one list; {STORE}"
         )

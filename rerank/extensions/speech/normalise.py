@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from typing import Any
@@ -24,22 +23,28 @@ _CJK = re.compile(
 )
 
 
-@functools.cache
-def _punctuation() -> dict[int, None]:
-    """The characters of Unicode's categories P*, as jiwer removes them."""
-    return {i: None for i in range(sys.maxunicode + 1) if unicodedata.category(chr(i))[0] == "P"}
+class _Punctuation(dict[int, Any]):
+    """A table of ``str.translate`` for the characters of Unicode's categories P*, as jiwer removes them.
+
+    A character is looked up when it is first met: there are a million of them.
+    """
+
+    def __init__(self, to: str | None) -> None:
+        super().__init__()
+        self._to = to
+
+    def __missing__(self, code: int) -> Any:
+        found = self[code] = self._to if unicodedata.category(chr(code))[0] == "P" else code
+        return found
 
 
-def _spaced() -> dict[int, str]:
-    return dict.fromkeys(_punctuation(), " ")
-
-
+_REMOVED, _SPACED = _Punctuation(None), _Punctuation(" ")
 _FORMS = "lower+punct"
 _SAMPLE, _ERRORS = 200, 20  # lists that note_forms looks at, and errors that they must have
 _STEPS: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
-    "punct": lambda text: text.translate(_punctuation()),
-    "punct-space": lambda text: text.translate(_spaced()),
+    "punct": lambda text: text.translate(_REMOVED),
+    "punct-space": lambda text: text.translate(_SPACED),
     "spaces": lambda text: " ".join(text.split()),
     "no-spaces": lambda text: "".join(text.split()),
     "cjk": lambda text: " ".join(_CJK.sub(r" \1 ", text).split()),

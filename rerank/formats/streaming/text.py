@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -20,7 +21,7 @@ BLOCK = 1 << 22  # bytes of text in a block, more only if a list is longer
 FIRST = 1 << 16  # the first block is small, so that its output comes soon; each block is twice the one before
 
 
-class TextBlock(Struct, frozen=True):
+class TextBlock(Struct, frozen=True, dict=True):
     """Lines of some whole lists.
 
     Attributes
@@ -33,6 +34,11 @@ class TextBlock(Struct, frozen=True):
 
     text: bytes
     lines_before: int
+
+    @cached_property
+    def n_ends(self) -> int:
+        """The number of ends of lines."""
+        return self.text.count(b"\n")
 
     def lines(self) -> bytes:
         """Return the text without a byte order mark, every line with its newline."""
@@ -51,7 +57,7 @@ class TextBlock(Struct, frozen=True):
 
     def item_lines(self, n_items: int, is_item: Callable[[bytes], object]) -> Index:
         """Return the line of the file, from 1, of each of the ``n_items`` lines that ``is_item`` accepts."""
-        if self.text.count(b"\n") + (not self.text.endswith(b"\n")) == n_items:
+        if self.n_ends + (not self.text.endswith(b"\n")) == n_items:
             return np.arange(n_items, dtype=np.int64) + self.lines_before + 1
         lines = enumerate(self.text.split(b"\n"), self.lines_before + 1)
         return np.array([number for number, line in lines if is_item(line)], dtype=np.int64)
@@ -93,7 +99,7 @@ def blocks_of_lists(path: str, last_list: Callable[[bytes, int], int]) -> Iterat
         block = TextBlock(text[:cut], lines)
         del text
         yield block
-        lines += block.text.count(b"\n")
+        lines += block.n_ends
         size = min(2 * size, BLOCK)
         wanted = size
     if held:

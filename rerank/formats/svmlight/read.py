@@ -291,12 +291,11 @@ def _grouped(
 ) -> tuple[Index, Index | None, StringColumn]:
     """Offsets, rows and ids of the lists, from the items that start a run and where their qids are."""
     column = strings_at([(source.text, np.stack([places, lengths], axis=1), np.arange(len(places)))])
-    if first_again(hashes_of(column)) is None:
-        return np.append(starts, n_items), None, column
-    qids = [
-        source.text[at : at + length].tobytes()
-        for at, length in zip(places.tolist(), lengths.tolist(), strict=True)
-    ]
+    hashes = hashes_of(column)
+    begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))  # a part may begin within a list
+    if first_again(hashes[begins]) is None:
+        return np.append(starts[begins], n_items), None, column.take(begins)
+    qids = [column.bytes_at(k) for k in range(len(column))]
     numbers: dict[bytes, int] = {}
     codes = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
     check_contiguous(

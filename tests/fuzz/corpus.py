@@ -6,6 +6,7 @@ by being registered. One that cannot write a file needs a sample here; the suite
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shutil
@@ -33,6 +34,7 @@ from rerank.formats.weights import WEIGHTS, write_weights
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
 from rerank.models.classes import ClassesModel
+from rerank.models.exchange.base import readers
 from rerank.models.trees import TreeModel
 
 CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "epochs": 2}
@@ -346,8 +348,19 @@ seed: 0x10
 HEADS = Path(rerank.__file__).parent / "extensions" / "parsing" / "collins.heads"
 
 
+TEXTS = ("scores", "predictions", "heads", "qrels", "feature-names")
+
+
+def targets() -> list[str]:
+    """Return the names of all targets; the part before the colon says what reads it."""
+    kinds = {"format": FORMATS.names(), "model": MODELS.names(), "weights": WEIGHTS.names()}
+    kinds |= {"import": list(readers()), "config": ["yaml"], "text": TEXTS}
+    return [f"{kind}:{name}" for kind, names in kinds.items() for name in names]
+
+
+@functools.cache
 def corpus() -> dict[str, list[Seed]]:
-    """Return the valid inputs of every target, by its name; the part before the colon says what reads it."""
+    """Return the valid inputs of every target. Tests are named by ``targets()``, which makes none."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNote)
         place = Path(folder)
@@ -372,8 +385,8 @@ def corpus() -> dict[str, list[Seed]]:
         Seed({"": b'{"1": {"a": 1, "b": 0}, "2": {"a": 2}}'}),
     ]
     seeds["text:feature-names"] = [Seed({"": b"a\nb\nc d\n"}), Seed({"": b"0\ta\n7\tb\n100\tc\n"})]
-    empty = [name for name, inputs in seeds.items() if not inputs]
-    if empty:
+    empty = [name for name in targets() if not seeds.get(name)]
+    if empty or len(seeds) > len(targets()):
         raise RuntimeError(f"tests/fuzz/corpus.py has no input for {', '.join(empty)}: add a sample")
     return seeds
 

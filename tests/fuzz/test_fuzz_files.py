@@ -11,35 +11,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz import files
-from fuzz.corpus import Seed, corpus
+from fuzz.corpus import Seed, corpus, targets
 from fuzz.mutate import mutated
 from fuzz.typed import all_of
 
 from rerank.formats import FORMATS
 from rerank.formats.base import recognising
 from rerank.formats.buffers import BOM
-from rerank.formats.weights import WEIGHTS
 from rerank.learners.base import LEARNERS
-from rerank.models.base import MODELS
-from rerank.models.exchange.base import readers
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/"))
-SEEDS = corpus()
 
 
 def test_everything_that_is_registered_is_fuzzed():
-    wanted = {f"format:{name}" for name in FORMATS.names()} | {f"weights:{name}" for name in WEIGHTS.names()}
-    wanted |= {f"model:{name}" for name in MODELS.names()}
-    wanted |= {f"import:{name}" for name in readers()}
-    assert wanted <= set(SEEDS)
-    assert len([seed for name in SEEDS if name.startswith("model:") for seed in SEEDS[name]]) > len(
-        LEARNERS.names()
-    )
+    models = [seed for name, seeds in corpus().items() if name.startswith("model:") for seed in seeds]
+    assert set(corpus()) == set(targets())
+    assert len(models) > len(LEARNERS.names())
 
 
-@pytest.mark.parametrize("target", SEEDS)
+@pytest.mark.parametrize("target", targets())
 def test_the_inputs_that_mutations_start_from_are_read(target):
-    for seed in SEEDS[target]:
+    for seed in corpus()[target]:
         assert any(files.fault_of(target, seed, random.Random(k)) is None for k in range(10)), seed
 
 
@@ -47,8 +39,8 @@ def test_formats_are_imported_by_signs_that_their_files_have():
     """What recognises content among all formats is the same as what does among those with its signs."""
     draw, kinds = random.Random(3), {name: FORMATS.get(name) for name in FORMATS.names()}
     seen = set()
-    for target in (name for name in SEEDS if name.startswith(("format:", "text:"))):
-        seeds = [*SEEDS[target], *(mutated(draw, SEEDS[target]) for _ in range(150))]
+    for target in (name for name in corpus() if name.startswith(("format:", "text:"))):
+        seeds = [*corpus()[target], *(mutated(draw, corpus()[target]) for _ in range(150))]
         for content in (data.removeprefix(BOM) for seed in seeds for data in seed.files.values()):
             for head in (content, content[: draw.randrange(len(content) + 1)], b"\r\n \t" + content):
                 found = [name for name, kind in kinds.items() if kind.recognises(head)]
@@ -58,11 +50,11 @@ def test_formats_are_imported_by_signs_that_their_files_have():
 
 
 @pytest.mark.parametrize(
-    "target", [name for name in SEEDS if name.startswith(("format:", "text:", "config:"))]
+    "target", [name for name in targets() if name.startswith(("format:", "text:", "config:"))]
 )
 def test_values_of_every_type_are_read_or_refused_in_one_line(target):
     """A sample of what tests/fuzz/typed.py tries."""
-    inputs = itertools.islice(all_of(target, SEEDS[target], 1), 0, 20_000, 40 if "store" in target else 5)
+    inputs = itertools.islice(all_of(target, corpus()[target], 1), 0, 20_000, 40 if "store" in target else 5)
     for k, (what, seed) in enumerate(inputs):
         assert not files.fault_of(target, seed, random.Random(k)), what
 
@@ -125,7 +117,7 @@ def test_a_crash_a_hang_too_much_memory_and_an_exception_are_findings(
 def test_a_run_is_the_same_for_any_number_of_workers(tmp_path, capfd):
     tables = []
     for jobs in (1, 2):
-        seeds = {name: inputs for name, inputs in SEEDS.items() if name.startswith("text:")}
+        seeds = {name: inputs for name, inputs in corpus().items() if name.startswith("text:")}
         assert files.run(seeds, options(tmp_path, jobs=jobs, seconds=9.0)) == 0
         tables.append(capfd.readouterr().out.split("40 inputs in")[0])
     assert tables[0] == tables[1]

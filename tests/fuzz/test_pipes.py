@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 import pytest
-from fuzz.corpus import Seed, corpus
+from fuzz.corpus import Seed, corpus, targets
 from fuzz.exercise import put
 from fuzz.piped import check_pipes, pipe_of
 from hypothesis import given
@@ -20,14 +20,13 @@ from rerank.core.files.read import inputs_opened_once, read_bytes, read_head
 from rerank.data.lists import CandidateLists
 from rerank.formats import FORMATS, load
 
-SEEDS = corpus()
 BLOCKS = (1, 2, 7, 64, 4_095, 65_536, 1 << 20)
 LETOR = b"1 qid:1 1:2\n0 qid:1 1:1\n"
 
 
-@pytest.mark.parametrize("target", SEEDS)
+@pytest.mark.parametrize("target", targets())
 def test_every_input_is_read_from_pipes_as_from_files(target, tmp_path):
-    for number, seed in enumerate(SEEDS[target]):
+    for number, seed in enumerate(corpus()[target]):
         for by_content in (False, True) if target.startswith("format:") else (False,):
             folder = tmp_path / f"{number}-{by_content}"
             folder.mkdir()
@@ -35,9 +34,9 @@ def test_every_input_is_read_from_pipes_as_from_files(target, tmp_path):
             check_pipes(target, seed, str(folder), BLOCKS[number % len(BLOCKS)], by_content)
 
 
-@given(st.sampled_from(sorted(SEEDS)), st.integers(0, 1 << 30), st.integers(1, 1 << 20), st.booleans())
+@given(st.sampled_from(sorted(targets())), st.integers(0, 1 << 30), st.integers(1, 1 << 20), st.booleans())
 def test_blocks_of_any_size(tmp_path_factory, target, number, block, by_content):
-    seed = SEEDS[target][number % len(SEEDS[target])]
+    seed = corpus()[target][number % len(corpus()[target])]
     by_content = by_content and target.startswith("format:")
     folder = str(tmp_path_factory.mktemp("input"))
     put(seed, folder)

@@ -51,11 +51,6 @@ def test_a_system_has_the_same_interval_whatever_it_is_compared_with() -> None:
     assert np.array_equal(bootstrap_sums(np.hstack([b, a]), 40, 9)[:, 3:], bootstrap_sums(a, 40, 9))
 
 
-def test_the_seed_decides_the_draws() -> None:
-    per_list = np.random.default_rng(0).normal(size=(20, 2))
-    assert not np.array_equal(bootstrap_sums(per_list, 10, 1), bootstrap_sums(per_list, 10, 2))
-
-
 def test_swapped_sums_are_the_loop_over_lists() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 9, (31, 3)).astype(float), rng.integers(0, 9, (31, 3)).astype(float)

@@ -144,18 +144,6 @@ def test_a_sign_without_a_name_is_no_name_of_numbers_alone(folder: Path) -> None
     assert caught.value.line == 2
 
 
-@given(
-    st.lists(
-        st.sampled_from([b"|||", b" ", b"a", b"= ", b"1", b"a=1", b"\n", b"\r", b":", b"-", b"\t"]),
-        max_size=30,
-    )
-)
-@settings(max_examples=120, deadline=None)
-def test_garbage_reads_the_same_or_fails(folder: Path, pieces: list[bytes]) -> None:
-    content = b"0 ||| a ||| f= 1 ||| 2\n" + b"".join(pieces)
-    check_as_slowly(folder / "set", content, slow.read, check_against, format="moses")
-
-
 LINE = b"0 ||| a b ||| tm= 1 2 lm= 3 ||| -4\n"
 BAD = [
     (b"", "found an empty file, expected lines 'id ||| text ||| features ||| score'"),

@@ -130,12 +130,6 @@ def test_missing_values_are_left_out(tmp_path: Path) -> None:
     assert np.array_equal(again.features.to_dense(), lists.features.to_dense(), equal_nan=True)
 
 
-def test_float32_reads_back(tmp_path: Path) -> None:
-    X = np.random.default_rng(3).normal(size=(3, 5)).astype(np.float32)
-    written(tmp_path, small(X=X))
-    assert np.array_equal(load(tmp_path / "out.txt", dtype="float32").features.to_dense(), X)
-
-
 def test_many_lines_pass_the_buffer_in_blocks(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     X = np.round(rng.normal(size=(3000, 60)), 4)

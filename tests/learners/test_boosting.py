@@ -223,16 +223,6 @@ def test_differences_of_labels_that_overflow_are_refused():
         Boosting().fit(lists)
 
 
-def test_lists_without_a_pair_are_skipped_and_counted():
-    lists = random_lists(4)
-    model = Boosting(rounds=5).fit(lists)
-    pairs = slow.pairs_of(lists, True)
-    assert model.training.data.pairs == len(pairs)
-    assert model.training.data.lists_without_pair == lists.n_lists - len({i for i, *_ in pairs})
-    with pytest.raises(FitError, match="no list has two different labels"):
-        Boosting().fit(lists.replace_labels(np.ones(lists.n_items)))
-
-
 def with_base_feature(lists, factor):
     """The same lists with their base score among the features, in other units."""
     X = np.insert(lists.features.to_dense(), 2, factor * lists.base_scores, axis=1)

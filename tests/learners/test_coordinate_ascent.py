@@ -135,23 +135,6 @@ def test_the_best_restart_by_dev():
         CoordinateAscent(average=9)
 
 
-def test_averages_are_of_the_best_restarts():
-    lists = some_lists(3)
-    model = fit(CoordinateAscent(average=3), lists, metric="AP", scaling="none")
-    assert model.training.rounds.averaged in (1, 3)
-
-
-def test_list_weights_multiply_statistics():
-    lists = some_lists(1)
-    judge = parse("AP").prepare(lists)
-    weights = np.array([0.0, 1.0, 3.0, 0.0, 1.0, 2.0])
-    model = CoordinateAscent().fit(lists, judge=judge, list_weights=weights)
-    per_list = judge.per_list(model.score(lists)) * weights[:, None]
-    assert model.training.rounds.train == pytest.approx(corpus_value(judge, per_list), rel=1e-12)
-    with pytest.raises(FitError, match="list weights must be 6 finite numbers"):
-        CoordinateAscent().fit(lists, judge=judge, list_weights=-weights)
-
-
 def test_nothing_better_leaves_the_initial_weights():
     lists = CandidateLists.from_arrays([[0.0, 1.0], [1.0, 1.0]], [0, 1], source="set")
     start = np.array([0.3, 7.0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -12,9 +11,7 @@ from reference.item_kernels import text, value
 from reference.kernel_perceptron import kernel_perceptron as slow
 from reference.kernel_perceptron import mean
 from small_training import fit, saved
-from typer.testing import CliRunner
 
-from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
@@ -217,31 +214,3 @@ def test_values_that_overflow_are_an_error():
 def test_settings_without_effect_are_refused(given, message):
     with pytest.raises(ConfigError, match=message):
         KernelPerceptron(**given)
-
-
-def test_on_the_command_line(tmp_path):
-    lists = tree_lists(10, 12)
-    lines = []
-    for i, (first, last) in enumerate(zip(lists.offsets[:-1], lists.offsets[1:], strict=True)):
-        rows = range(first, last)
-        trees, labels = list(lists.trees.to_strings()), np.nan_to_num(lists.labels).tolist()
-        items = [
-            {"id": f"{i}.{j}", "tree": trees[j], "label": labels[j], "features": {"a": 1.0 * j}} for j in rows
-        ]
-        lines.append(json.dumps({"id": str(i), "candidates": items}))
-    data, model = tmp_path / "train.jsonl", str(tmp_path / "model")
-    data.write_text("\n".join(lines) + "\n")
-    run = CliRunner().invoke
-
-    def text_of(*arguments):
-        result = run(app, list(arguments))
-        assert result.exit_code == 0, result.output
-        return result.stdout
-
-    for average in ("average", "voted"):
-        given = ["--set", "kernel=sst(decay=0.3) + 0.01 * linear(a)", "--set", f"average={average}"]
-        text_of("train", "--learner", "kernel-perceptron", *given, "--data", str(data), "--out", model)
-        assert "kernel    sst(tree, decay=0.3) + 0.01 * linear(a)" in text_of("show", model)
-        scores = [float(line) for line in text_of("predict", model, str(data)).splitlines()]
-        assert len(scores) == lists.n_items
-        assert np.isfinite(scores).all()

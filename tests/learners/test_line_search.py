@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from reference.mert import best_interval, intervals
 from reference.texts import drawn_groups, lists_of
-from scipy.sparse import csr_array
 
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
@@ -98,21 +97,6 @@ def test_no_point_of_a_grid_is_better_and_the_value_holds_at_the_point(metric):
             assert not value_at(lists, metric, (start + g * direction) / problem.scale) > objective + 1e-9
 
 
-def test_list_weights_are_the_same_as_repeated_lists():
-    lists = drawn(7, n_lists=5)
-    rng = np.random.default_rng(7)
-    weights = np.array([2.0, 0.0, 1.0, 3.0, 1.0])
-    repeated = lists.subset(np.repeat(np.arange(5), weights.astype(int)))
-    for metric in METRICS:
-        for _ in range(5):
-            start, direction = rng.integers(-3, 4, (2, 3)) + 0.5
-            one, two = prepared(lists, metric, weights), prepared(repeated, metric)
-            one.scale[:] = two.scale[:] = 1.0
-            a, b = (searched(problem, start, direction)[0] for problem in (one, two))
-            assert a[0] == pytest.approx(b[0], rel=1e-12)
-            np.testing.assert_allclose(a[1:], b[1:], rtol=1e-12)
-
-
 @pytest.mark.parametrize("wrong", [np.ones(2), np.array([1.0, -1, 1, 1, 1, 1]), np.full(6, np.nan)])
 def test_wrong_list_weights_are_refused(wrong):
     with pytest.raises(FitError, match="list weights must be 6 finite numbers"):
@@ -131,20 +115,6 @@ def test_scaling_changes_no_bit_of_a_score():
     assert (np.log2(problem.scale) % 1 == 0).all()
     ranges = [np.ptp(np.concatenate([problem.along(j).slopes])) for j in range(3)]
     assert max(ranges) < 30 * min(ranges)
-
-
-def test_sparse_columns_are_the_dense_ones():
-    lists = drawn(5, n_lists=9, levels=1)
-    values = lists.features.values
-    sparse = CandidateLists.from_arrays(csr_array(values), lists.labels, group=lists.lengths)
-    bare = Sparse(*(getattr(sparse.features, name) for name in ("indptr", "indices", "data", "n_features")))
-    dense = replace(lists, texts=None, references=())
-    one, two = prepared(dense, "label@1"), prepared(replace(dense, features=bare), "label@1")
-    np.testing.assert_array_equal(one.scale, two.scale)
-    np.testing.assert_array_equal(one.varying, two.varying)
-    for j in range(3):
-        for a, b in zip(one.along(j), two.along(j), strict=True):
-            np.testing.assert_array_equal(a, b)
 
 
 def test_listed_features_without_values_are_ones():

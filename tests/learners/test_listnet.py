@@ -49,16 +49,6 @@ def test_the_minimum_is_that_of_the_papers_loss(layout, penalty):
     np.testing.assert_allclose(slow.loss(lists, model.weights, "soft", 1.0), loss, rtol=1e-12)
 
 
-def test_it_is_loglinear_with_soft_targets():
-    lists = some_lists(seed=1)
-    weights = np.array([1.0, 1.0, 0.5, 2.0, 3.0])
-    model = ListNet(penalty=0.7, tolerance=1e-12).fit(lists, list_weights=weights)
-    same = LogLinear(prior=0.7, targets="soft", sharpness=1.0, tolerance=1e-12).fit(
-        lists, list_weights=weights
-    )
-    np.testing.assert_array_equal(model.weights, same.weights)
-
-
 def test_large_labels_make_the_best_item_certain():
     lists = some_lists(seed=2)
     large = ListNet(tolerance=1e-12).fit(lists.replace_labels(lists.labels * 1e6))

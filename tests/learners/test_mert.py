@@ -47,15 +47,6 @@ def test_the_reported_value_is_that_of_the_models_scores(metric, directions):
         assert np.abs(model.weights).sum() == pytest.approx(1)
 
 
-def test_a_separable_set_is_separated():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(300, 4))
-    y = X @ np.array([1.0, -2, 0.5, 0])
-    lists = CandidateLists.from_arrays(X, y, group=[10] * 30)
-    best = np.maximum.reduceat(y, lists.offsets[:-1]).mean()
-    assert fitted(lists, restarts=8).training.rounds.train > best - 0.01 * np.std(y)
-
-
 def test_features_of_any_scale_give_the_same_choices():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(200, 3))
@@ -126,17 +117,6 @@ def test_repeated_candidates_change_nothing():
     twice = CandidateLists(lists.offsets * 2, lists.features.take(items), labels=lists.labels[items])
     plain = CandidateLists(lists.offsets, lists.features, labels=lists.labels)
     np.testing.assert_array_equal(fitted(twice).weights, fitted(plain).weights)
-
-
-def test_list_weights_lead():
-    """Two lists want opposite weights: the heavier one gets its way."""
-    lists = CandidateLists.from_arrays([[-1.0], [1], [1], [-1]], [0.0, 1, 0, 1], group=[2, 2])
-    for weights, sign in (([3.0, 1.0], 1), ([1.0, 3.0], -1), ([1.0, 0.0], 1)):
-        model = fitted(lists, list_weights=np.array(weights), init="zero")
-        assert np.sign(model.weights[0]) == sign
-        assert model.training.rounds.train == pytest.approx(max(weights) / sum(weights))
-    nothing = fitted(lists, list_weights=np.zeros(2))
-    assert nothing.training.rounds.improved is False
 
 
 def test_more_restarts_are_the_old_ones_and_more():
@@ -215,11 +195,6 @@ def test_the_mean_of_restarts_on_a_single_list_needs_them_all():
     lists = drawn(2, n_lists=1, n_features=2)
     assert len(fitted(lists).training.rounds.restarts) == 1
     assert len(fitted(lists, average=2).training.rounds.restarts) == 5
-
-
-def test_the_start_is_known_to_the_model():
-    initial = np.array([1.0, 0.5, -0.5])
-    np.testing.assert_array_equal(fitted(drawn(1), "WER", initial=initial).initial, initial)
 
 
 def test_a_penalty_makes_no_climb_creep():

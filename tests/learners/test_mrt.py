@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from learners.test_line_search import METRICS, drawn
 from reference import mrt as slow
-from scipy.sparse import csr_array
-from small_judging import values
 from small_training import fit
 
 from rerank.core.errors import DataNote, FitError
@@ -47,17 +45,6 @@ def test_the_risk_and_its_gradient_are_those_of_the_definition(metric, weights):
             np.testing.assert_allclose(gradient, slow.slopes(defined, v), rtol=2e-5, atol=1e-7)
 
 
-def test_sparse_and_dense_features_have_the_same_risk():
-    lists = drawn(3, n_lists=6)
-    sparse = CandidateLists.from_arrays(
-        csr_array(lists.features.to_dense()), lists.labels, group=lists.lengths
-    )
-    v = np.random.default_rng(1).normal(size=lists.n_features)
-    found = [Risk.of(some, parse("label@1").prepare(some))(v, 2.0) for some in (lists, sparse)]
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-12)
-    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
-
-
 def test_the_unit_is_the_gain_of_certain_choices():
     lists = drawn(4, n_lists=5)
     judge = parse("label@1").prepare(lists)
@@ -78,17 +65,6 @@ def test_scores_without_limit_have_a_posterior():
     value, slope = whole(np.full(lists.n_features, 1e308), 1.0)
     assert value == np.inf
     assert not slope.any()
-
-
-def test_a_separable_set_is_separated():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(300, 4))
-    y = X @ np.array([1.0, -2, 0.5, 0])
-    lists = CandidateLists.from_arrays(X, y, group=[10] * 30)
-    best = np.maximum.reduceat(y, lists.offsets[:-1]).mean()
-    for init in ("loglinear", "mert"):
-        found = values(lists, fitted(lists, init=init).score(lists), ["label@1"])
-        assert found["label@1"] > best - 0.02 * np.std(y)
 
 
 def test_each_round_sharpens_and_lowers_the_risk():
@@ -131,14 +107,6 @@ def test_where_it_starts():
         np.testing.assert_array_equal(model.initial, weights)
         assert model.training.rounds.init == init
     assert fitted(lists).training.rounds.init == "loglinear"
-
-
-def test_dev_lists_keep_the_best_round():
-    lists, dev = drawn(9, n_lists=15), drawn(10, n_lists=15)
-    model = fit(MinimumRisk(rounds=6), lists, dev=dev, metric="label@1")
-    found = [row["dev"] for row in model.curve]
-    assert model.training.rounds.kept == 1 + found.index(max(found))
-    assert values(dev, model.score(dev), ["label@1"])["label@1"] == pytest.approx(max(found))
 
 
 def test_what_cannot_be_learnt_is_refused():

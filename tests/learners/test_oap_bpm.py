@@ -7,7 +7,6 @@ import pytest
 from reference.graded import layouts, passes_of, ranks_of, separable_grades, whole_lists
 from reference.ordinal import prank as slow_prank
 
-from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.ordinal import OapBpm
 
@@ -62,8 +61,3 @@ def test_rankers_that_saw_nothing_know_nothing():
     model = OapBpm(rankers=2, coin=1e-9, epochs=2).fit(lists)
     assert not model.weights.any()
     assert not model.thresholds.any()
-
-
-def test_it_refuses_what_prank_refuses():
-    with pytest.raises(FitError, match="no two grades"):
-        OapBpm().fit(CandidateLists.from_arrays(np.eye(2), [1.0, 1.0]))

@@ -145,28 +145,6 @@ def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(set
     assert plain.curve == ones.curve
 
 
-@pytest.mark.parametrize("margin", ["even", "label"])
-def test_both_engines_and_layouts_give_identical_weights_on_whole_numbers(margin):
-    for seed in range(4):
-        lists = integer_lists(seed, n_lists=30)
-        fits = [
-            Perceptron(margin=margin, tau=1.0, epochs=6, engine=engine).fit(data).weights
-            for engine in ("reference", "fast", "auto")
-            for data in (lists, as_sparse(lists))
-        ]
-        for weights in fits[1:]:
-            np.testing.assert_array_equal(weights, fits[0])
-
-
-def test_both_engines_agree_to_1e_12_with_uneven_margins():
-    lists = integer_lists(5, n_lists=40)
-    slow, fast = (
-        Perceptron(margin="uneven", tau=0.3, epochs=10, engine=engine).fit(lists).weights
-        for engine in ("reference", "fast")
-    )
-    np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12)
-
-
 def with_own_dimensions(lists: CandidateLists, value: float) -> CandidateLists:
     """The same lists with a column for each item, ``value`` there and 0 elsewhere."""
     X = np.hstack([lists.features.to_dense(), value * np.eye(lists.n_items)])

@@ -14,7 +14,6 @@ from rerank.native.learners._weights import Weights
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.ordinal import PRank
-from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 
 
@@ -72,18 +71,6 @@ def test_any_stream_moves_the_kernels_as_the_pseudo_code_and_keeps_the_order(str
         np.testing.assert_allclose(thresholds.mean(), mean_b, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("average", ["last", "average"])
-def test_thresholds_stay_in_order_after_every_round(average):
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((150, 4))
-    y = rng.integers(0, 12, 150).astype(float)  # noise: many steps each way
-    lists = CandidateLists.from_arrays(X, y)
-    for rounds in range(1, 12):
-        thresholds = PRank(epochs=rounds, average=average).fit(lists).thresholds
-        assert (np.diff(thresholds) >= 0).all()
-        assert len(set(thresholds.tolist())) > 1
-
-
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_rank_loss_is_within_the_bound_of_theorem_2(k, seed):
@@ -107,17 +94,6 @@ def test_grades_are_the_labels_and_only_their_order_counts():
     np.testing.assert_array_equal(again.weights, model.weights)
     np.testing.assert_array_equal(again.grades(lists), names[model.grades(lists).astype(int)])
     assert set(again.grades(lists).tolist()) <= set(names.tolist())
-
-
-def test_lists_and_unjudged_items_do_not_matter():
-    lists = whole_lists(5)
-    rows = judged_rows(lists)
-    model = PRank(epochs=4).fit(lists)
-    X = lists.features.to_dense()[rows]
-    alone = PRank(epochs=4).fit(CandidateLists.from_arrays(X, lists.labels[rows]))
-    np.testing.assert_array_equal(alone.weights, model.weights)
-    np.testing.assert_array_equal(alone.thresholds, model.thresholds)
-    assert model.training.data == DataRecord(judged=len(rows), grades=4)
 
 
 def test_without_a_feature_to_tell_grades_apart_all_items_get_one_grade():

@@ -13,7 +13,7 @@ from reference.pro import clearest as slow_clearest
 from reference.pro import minimum
 from scipy.optimize import check_grad
 from small_judging import values
-from small_training import fit, make_learner
+from small_training import fit
 
 from rerank.core.errors import DataNote, FitError
 from rerank.data.columns.strings import StringColumn
@@ -125,13 +125,6 @@ def test_weights_of_lists_are_as_many_copies_of_their_pairs(layout):
         assert model.training.data.pairs == len(kept_pairs(learner, lists, np.minimum(given, 1.0)))
 
 
-def test_a_heavy_penalty_leaves_the_weights_unchanged():
-    lists = some_lists(1)
-    start = np.array([1.0, -2.0, 0.0, 3.0])
-    model = Pro(l2=1e9).fit(lists, initial=start)
-    np.testing.assert_allclose(model.weights, start, atol=1e-5)
-
-
 def test_the_size_of_a_feature_does_not_matter():
     lists = some_lists(2)
     X = lists.features.to_dense()
@@ -150,24 +143,11 @@ def test_a_feature_that_differs_in_no_pair_keeps_its_weight():
     assert Pro().fit(lists, initial=np.full(4, 0.3)).weights[2] == 0.3
 
 
-def test_the_seed_alone_decides_which_pairs_are_drawn():
-    lists = some_lists(4)
-    weights = [Pro(samples=20, seed=seed).fit(lists).weights.tobytes() for seed in (1, 1, 2)]
-    assert weights[0] == weights[1] != weights[2]
-
-
 def test_the_threshold_is_a_twentieth_of_the_labels_range_by_default():
     lists = some_lists(4)
     known = lists.labels[~np.isnan(lists.labels)]
     assert Pro().fit(lists).training.rounds.threshold == pytest.approx(0.05 * np.ptp(known))
     assert Pro(threshold=1.5).fit(lists).training.rounds.threshold == 1.5
-
-
-def test_the_metric_of_the_training_lists_is_noted():
-    lists = some_lists(4)
-    model = fit(make_learner("pro", {}), lists, metric="label@1")
-    expected = values(lists, model.score(lists), ["label@1"])["label@1"]
-    assert model.training.rounds.train == pytest.approx(expected)
 
 
 def test_labels_too_close_are_refused_with_what_there_is():

@@ -273,14 +273,6 @@ def test_zeros_that_are_not_stored_are_values_like_others(seed, number, spacing)
         np.testing.assert_array_equal(found, slow.cuts(values.tolist(), n, spacing))
 
 
-def test_unjudged_items_change_nothing():
-    lists = random_lists(5)
-    judged = ~np.isnan(lists.labels)
-    for more in SETTINGS:
-        a, b = (RankBoost(rounds=20, **more).fit(some) for some in (lists, lists.kept(judged)))
-        np.testing.assert_array_equal(found_rounds(a), found_rounds(b))
-
-
 def test_labels_of_any_size_give_the_same_rounds():
     lists = random_lists(1)
     models = [

@@ -230,14 +230,6 @@ def test_a_c_beyond_the_digits_of_a_double_is_reported_and_never_worse_than_noth
     assert model.training.rounds.loss <= 1.0
 
 
-def test_reversed_lists_give_the_same_model():
-    lists = some_lists(seed=7)
-    order = np.arange(lists.n_lists)[::-1]
-    for loss in ("l1", "l2"):
-        a, b = (RankSVM(loss=loss, tolerance=1e-7).fit(x).weights for x in (lists, lists.subset(order)))
-        np.testing.assert_allclose(a, b, atol=1e-3 * np.abs(a).max())
-
-
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 def test_threads_do_not_change_a_bit(loss):
     lists = some_lists(seed=8, sizes=(1000, 900, 1100, 2000, 700), noise=25.0)

@@ -7,14 +7,12 @@ import pytest
 from learners.test_perceptron import MARGINS, RELATIONS, as_sparse, integer_lists, orders_of, pair_seed
 from reference.perceptron import mean_margin, mean_squared_norm
 from reference.perceptron import perceptron as slow_perceptron
-from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
 from rerank.learners.perceptron import Perceptron
-from rerank.models.weights import NamedWeights
 
 
 def with_base_scores(lists: CandidateLists, weights: list[float]) -> CandidateLists:
@@ -72,12 +70,6 @@ def test_the_target_is_the_best_item_that_scores_highest(margin):
         )
 
 
-def test_both_algorithms_are_the_same_with_the_top_rival():
-    lists = integer_lists(4, n_lists=20)
-    one, two = (Perceptron(rivals="top", algorithm=a, tau=1.0).fit(lists).weights for a in (1, 2))
-    np.testing.assert_array_equal(one, two)
-
-
 def test_degenerate_lists():
     zeros = CandidateLists.from_arrays(np.zeros((4, 2)), [2, 1, 1, 0])
     checked(zeros, tau=1.0)
@@ -89,13 +81,6 @@ def test_degenerate_lists():
         Perceptron(rivals="top", epochs=50).fit(
             CandidateLists.from_arrays([[1e308, -1e308], [-1e308, 1e308]], [2, 1])
         )
-
-
-def test_a_vote_of_the_top_rival_and_rounds_that_stop():
-    lists = integer_lists(5)
-    settings = {"rivals": "top", "pairs": "best-rest", "dimension": 50.0, "epochs": 500}
-    assert Perceptron(**settings).fit(lists).training.rounds.converged
-    assert len(Perceptron(average="voted", **settings).fit(lists).vectors)
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
@@ -204,14 +189,6 @@ def test_initial_weights_that_the_setting_ignores_are_refused():
         Perceptron(init="zero").fit(lists, initial=np.ones(5))
     with pytest.raises(FitError, match="init=given: no initial weights"):
         Perceptron(init="given").fit(lists)
-
-
-def test_raw_weights_become_those_of_scaled_features():
-    lists = integer_lists(9, n_lists=20)
-    start = NamedWeights(lists.names(), np.array([1.0, -1.0, 2.0, 0.0, 0.0]), "given")
-    model = fit(Perceptron(epochs=1, tau=0.0), lists, scaling="zscore", initial=start)
-    assert model.initial is not None
-    assert model.initial.any()
 
 
 def test_mean_margin_and_losses_are_those_of_the_pairs():

@@ -72,15 +72,6 @@ def test_updates_are_within_the_bound_and_margins_are_reached(tau_plus, tau_minu
     assert 1 <= updates <= (1 + bias**2 / radius**2) * (2 * radius**2 + 2 * largest) / gamma**2
 
 
-def test_swapping_the_classes_and_their_margins_turns_the_model_round():
-    lists = whole_lists(4, grades=2)
-    turned = CandidateLists.from_arrays(lists.features, 1 - lists.labels, group=lists.lengths)
-    model = UnevenMargin(tau_plus=9, tau_minus=2).fit(lists)
-    other = UnevenMargin(tau_plus=2, tau_minus=9).fit(turned)
-    np.testing.assert_array_equal(other.weights, -model.weights)
-    np.testing.assert_array_equal(other.thresholds, -model.thresholds)
-
-
 def test_grades_are_one_at_or_above_the_threshold_and_zero_below():
     lists = whole_lists(5)
     model = UnevenMargin(relevant=3).fit(lists)

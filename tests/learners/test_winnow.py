@@ -99,13 +99,6 @@ def test_it_starts_from_given_weights_and_weights_lists(how):
         checked(data, start, given, tau=0.5, learning_rate=0.01, **how)
 
 
-def test_a_small_rate_gives_the_weights_of_the_perceptron():
-    lists = integer_lists(5, n_lists=20, noise=0.1)
-    rate = 1e-7
-    small = Winnow(learning_rate=rate, tau=2 * rate * 3.0).fit(lists).weights
-    np.testing.assert_allclose(small / (2 * rate), Perceptron(tau=3.0).fit(lists).weights, rtol=1e-6)
-
-
 def test_tau_in_units_of_a_first_update():
     lists = integer_lists(6)
     learner = Winnow(tau=0.5, tau_scale="norm", learning_rate=0.02)
@@ -157,10 +150,3 @@ def test_few_features_of_many_matter_less_to_the_perceptron():
         return np.mean([np.mean(s[y == 1][:, None] > s[y == 0]) for s, y in parts if 0 < y.sum() < 10])
 
     assert pairs_right(Winnow(learning_rate=0.02)) > pairs_right(Perceptron()) + 0.1
-
-
-def test_negative_features_are_features_of_the_other_sign():
-    lists = integer_lists(9, noise=0.1)
-    flipped = CandidateLists.from_arrays(-lists.features.to_dense(), lists.labels, group=lists.lengths)
-    a, b = (Winnow().fit(one).weights for one in (lists, flipped))
-    np.testing.assert_allclose(a, -b, rtol=1e-12)

@@ -116,13 +116,6 @@ def test_of_equal_choices_the_first_offered_is_taken() -> None:
     assert judge.oracle() == pytest.approx(100.0)
 
 
-def test_a_climb_of_nothing_matched_is_zero() -> None:
-    judge = parse("BLEU").prepare(lists_of([(["", "x"], ["a b c d"]), (["y", ""], [""])]))
-    assert judge.oracle() == 0.0
-    assert judge.random() == 0.0
-    assert corpus_value(judge, judge.per_list(np.zeros(4))) == 0.0
-
-
 def test_judges_share_counts_by_tokenizer_and_case() -> None:
     preparation = Preparation(lists_of([(["The cat", "a"], ["the cat"])]))
     names = ["BLEU", "BLEU(smooth=none)", "sBLEU", "BLEU(lc=1)"]

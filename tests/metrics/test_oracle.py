@@ -12,8 +12,7 @@ from small_judging import evaluate, values
 
 from rerank.core.errors import DataError
 from rerank.data.judge import corpus_value
-from rerank.metrics.base import parse, prepare_all
-from rerank.metrics.judges import statistics
+from rerank.metrics.base import parse
 
 NAN = float("nan")
 
@@ -69,16 +68,6 @@ def test_oracles_of_texts_lie_between_the_choice_and_the_best(name):
     assert found[-1] == judge.oracle()
     assert found[1] < judge.random() < judge.oracle()
     assert judge.random() == judge.random()
-
-
-def test_oracles_of_one_size_share_their_order_and_the_counts():
-    lists = some_lists()
-    one, two, three = prepare_all(lists, ["oracle3.BLEU", "oracle3.sBLEU", "oracle2.BLEU"])
-    assert one.stage is two.stage
-    assert one.inner.per_item is three.inner.per_item
-    scores = np.zeros(lists.n_items)
-    for judge, rows in zip((one, two, three), statistics([one, two, three], scores), strict=True):
-        assert np.array_equal(rows, judge.per_list(scores))
 
 
 def test_an_evaluation_holds_choice_and_oracles_together():

@@ -269,15 +269,6 @@ def test_worked_numbers() -> None:
     assert found["nDCG@10"] == pytest.approx((1.0 + 2.0 / 2.0) / (2.0 + 1.0 / np.log2(3)))
 
 
-def test_a_constant_scorer_gains_nothing_from_the_order_of_the_file() -> None:
-    lists = lists_of([[1.0, 1.0, 0.0, 0.0]])
-    assert values(lists, np.zeros(4), ["P@2"], ties="expected") == {"P@2": 0.5}
-    assert values(lists, np.zeros(4), ["P@2"], ties="input") == {"P@2": 1.0}
-    judge = parse("P@2").prepare(lists)
-    assert judge.random() == 0.5
-    assert judge.oracle() == 1.0
-
-
 def test_success_of_a_random_order_is_the_unbiased_estimator_of_pass_at_k() -> None:
     """1 - C(n - c, k) / C(n, k), for n samples of which c are right (Chen et al. 2021, equation 1)."""
     for n, c, k in itertools.product(range(1, 9), range(9), range(1, 10)):

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_judging import evaluate
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.first_best import first_largest
-from rerank.data.judge import PreparedMetric, corpus_value
-from rerank.data.judge import SelectingJudge as SelectingProtocol
+from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.metrics.base import FAMILIES, Preparation, parse
+from rerank.metrics.base import Preparation
 from rerank.metrics.judges import statistics
 from rerank.metrics.selecting import (
     MeanJudge,
@@ -102,18 +100,6 @@ def test_judges_of_one_preparation_share_the_choice_and_the_counts():
     found = statistics([one, two], np.arange(8.0))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], one.per_list(np.arange(8.0)))
-
-
-def test_a_judge_keeps_the_protocols():
-    judge = LengthRatio().prepare(with_texts(plain()))
-    assert isinstance(judge, PreparedMetric)
-    assert isinstance(judge, SelectingProtocol)
-    assert judge.per_item.shape == (8, 2)
-    assert judge.per_item.dtype == np.float64
-    assert judge.judged.all()
-    values = judge.item_values()
-    assert values.shape == (8,)
-    assert values[0] == pytest.approx(100 * judge.per_item[0, 0] / judge.per_item[0, 1])
 
 
 @pytest.mark.parametrize("better", [1, -1])
@@ -228,32 +214,3 @@ def test_what_is_missing_is_a_one_line_error(change, message):
         LengthRatio().prepare(replace(with_texts(plain()), **change))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_an_evaluation_mixes_ranking_and_selecting_metrics(monkeypatch):
-    FAMILIES.names()
-    monkeypatch.setitem(FAMILIES._entries, "LEN", LengthRatio)
-    lists = with_texts(plain((4,) * 20)).with_first_best("input")
-    labels = np.tile([0.0, 1.0, 0.0, np.nan], 20)
-    labels[:4] = np.nan
-    lists = replace(lists, labels=labels)
-    scores = np.random.default_rng(0).random(80)
-    found = evaluate(lists, {"s": scores}, ["AP", "LEN"], samples=50)
-    record = found.as_json()
-    assert record["baseline"] == "first_best"
-    bounds, system = record["metrics"]["LEN"], record["systems"][0]["metrics"]["LEN"]
-    judge = LengthRatio().prepare(lists)
-    assert system["value"] == corpus_value(judge, judge.per_list(scores))
-    assert bounds["oracle"] <= min(system["value"], bounds["random"], bounds["first_best"])
-    assert system["wins"] + system["ties"] + system["losses"] == 20
-    text = found.text()
-    assert "LEN (lower is better)" in text
-    assert f"{system['value']:.2f}" in text
-
-
-def test_parameters_are_checked():
-    assert [parse(f"CER(lc={word})").lc for word in ("0", "1", "true", "No")] == [False, True, True, False]
-    with pytest.raises(ConfigError, match="lc: found 'maybe', expected true or false"):
-        parse("CER(lc=maybe)")
-    with pytest.raises(ConfigError, match="CER takes no cutoff"):
-        parse("CER@3")

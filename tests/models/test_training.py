@@ -8,7 +8,7 @@ import math
 import zipfile
 
 import pytest
-from models.test_old_models import FOLDER, NAMES
+from models.test_old_models import FOLDER
 from small_training import saved
 
 from rerank.core.errors import DataError, FormatError
@@ -136,9 +136,3 @@ def test_notes_of_a_learner_of_its_own_are_kept_and_shown(tmp_path):
         "\n".join(model_lines(again)).split()
     )
     assert model_record(again)["notes"] == model.training.notes
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_records_are_equal_after_a_round_trip(name):
-    training = load_model(str(FOLDER / f"{name}.model")).training
-    assert Training.from_json(json.loads(json.dumps(training.as_json()))) == training

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from dataclasses import replace
 
@@ -168,21 +167,6 @@ def test_the_metric_of_dev_lists_after_each_round_is_that_of_the_model():
         n = dev.n_lists - len(chosen)
         if n == 0 and rounds <= len(curve):
             assert np.mean(chosen) == pytest.approx(curve[rounds - 1])
-
-
-def test_the_command_line(rerank, tmp_path):
-    for name, lists in (("train.jsonl", LISTS), ("test.jsonl", NEW)):
-        package.save(lists, str(tmp_path / name))
-    model, out = str(tmp_path / "m"), str(tmp_path / "scores")
-    settings = [part for key, value in LEARNER.items() for part in ("--set", f"{key}={value}")]
-    data = ("--data", tmp_path / "train.jsonl", "--learner", "boosting-conjunctions")
-    rerank("train", *data, *settings, "--out", model)
-    rerank("predict", model, tmp_path / "test.jsonl", "--out", out)
-    np.testing.assert_allclose(np.loadtxt(out), trained().score(NEW), rtol=1e-6)
-    shown = json.loads(rerank("show", model, "--as", "json").out)
-    assert (shown["kind"], shown["conjunctions"]) == ("conjunctions", len(trained().weight))
-    assert any(" & " in row["name"] for row in shown["weights"])
-    rerank("export", model, "--to", "python", "--out", tmp_path / "m.py")
 
 
 def test_missing_values_are_refused_or_filled():

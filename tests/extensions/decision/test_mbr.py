@@ -287,16 +287,6 @@ def test_minimum_bayes_risk_over_an_ensemble_shares_its_folds(monkeypatch, tmp_p
     assert wer < package.evaluate(TEST, plain_model().score(TEST), ["WER"])["WER"]
 
 
-def test_the_number_of_workers_changes_no_bit(tmp_path):
-    from rerank.core.workers import parallel
-
-    base = {"name": "ensemble", "learners": ["loglinear", "ridge"]}
-    for jobs in (1, 3):
-        with parallel.using(jobs):
-            package.train(TRAIN, learner="mbr", utility="WER", base=base).save(str(tmp_path / str(jobs)))
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
-
-
 # --- the command line ------------------------------------------------------------------------------------
 
 

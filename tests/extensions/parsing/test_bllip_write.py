@@ -94,13 +94,6 @@ def test_the_text(tmp_path: Path) -> None:
     assert written(tmp_path, small()) == TEXT
 
 
-def test_a_file_reads_and_writes_the_same_bytes(tmp_path: Path) -> None:
-    text = "S=2\nG=7 N=2 P=7 W=7 107 970=-2, P=7 W=6 0=1.1049 107,\nG=1 N=1 P=1 W=1,\n"
-    path = tmp_path / "in.bllip"
-    path.write_text(text)
-    assert written(tmp_path, load(path)) == text
-
-
 def test_by_way_of_a_store(tmp_path: Path) -> None:
     """What the file does not record (crossing brackets, words) is NaN there too."""
     (tmp_path / "in.bllip").write_text(TEXT)

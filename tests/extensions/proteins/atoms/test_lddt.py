@@ -160,36 +160,3 @@ def test_workers_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(lddt, "_ITEMS", 1)
     with parallel.using(2):
         assert values(lists, "lDDT").tolist() == once.tolist()
-
-
-@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
-def test_from_the_command_line(rerank, tmp_path):
-    rng = np.random.default_rng(7)
-    native = atoms.made_chain(rng, "A", 10)
-    folder = tmp_path / "models"
-    folder.mkdir()
-    (tmp_path / "native.pdb").write_text(atoms.pdb_text(native))
-    for k in range(3):
-        (folder / f"m{k}.pdb").write_text(atoms.pdb_text(atoms.moved(native, rng, noise=k / 2)))
-    metrics = ["-m", "lDDT", "-m", "lDDT-CA", "-m", "GDT-TS"]
-    rerank(
-        "label",
-        folder,
-        "--native",
-        tmp_path / "native.pdb",
-        *metrics,
-        "--out",
-        tmp_path / "x.store",
-        "--per-item",
-        tmp_path / "x.tsv",
-    )
-    rows = [line.split("\t") for line in (tmp_path / "x.tsv").read_text().splitlines()]
-    assert rows[0][2:5] == ["lDDT", "lDDT-CA", "GDT-TS"]
-    (tmp_path / "scores").write_text("3\n2\n1\n")
-    out = rerank("eval", folder, tmp_path / "scores", "--native", tmp_path / "native.pdb", "-m", "lDDT").out
-    assert "1.0000" in out
-    assert (
-        "lDDT|radius:15|thresholds:0.5,1,2,4|stereochemistry:off|norm:native|match:keys|no_structure:0" in out
-    )
-    again = rerank("eval", tmp_path / "x.store", tmp_path / "scores", "-m", "lDDT").out
-    assert "1.0000" in again

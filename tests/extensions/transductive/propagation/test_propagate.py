@@ -212,13 +212,6 @@ def test_controls_rank_by_the_rankers_that_they_name(make_lists):
     assert [models[name].uses_test_labels for name in models] == [False, False, False, True]
 
 
-def test_the_drawn_ranker_depends_on_the_seed(make_lists):
-    test = make_lists(2)
-    scores = [fit(method(control="random", seed=seed), make_lists(1)).score(test) for seed in (1, 1, 2)]
-    np.testing.assert_array_equal(scores[0], scores[1])
-    assert not np.array_equal(scores[0], scores[2])
-
-
 def test_features_of_small_global_weight_leave_the_kernel_alone(make_lists):
     lists, test, learner = make_lists(1), make_lists(2), method(neighbours=3, drop_below=0.1)
     model = fit(learner, lists)

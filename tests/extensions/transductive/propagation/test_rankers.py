@@ -134,21 +134,6 @@ def test_identical_lists_have_identical_rankers_and_the_seed_is_that_of_the_lear
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("name", ["ranksvm", "mert"])
-def test_any_number_of_workers_gives_the_same_bytes(name):
-    lists, base = random_lists(4, sizes=(6, 1, 8, 5, 7, 4, 6, 9)), learner(name)
-    alone: list[int] = []
-    found = list_rankers(base, lists, "l2", alone.append)
-    assert alone == [1] * 8
-    for jobs in (2, 3):
-        done: list[int] = []
-        with parallel.using(jobs):
-            again = list_rankers(base, lists, "l2", done.append)
-        assert again.reasons == found.reasons
-        assert again.weights.tobytes() == found.weights.tobytes()
-        assert sum(done) == 8
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_notes_of_many_lists_are_one(jobs):
     lists = random_lists(6)

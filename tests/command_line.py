@@ -1,7 +1,5 @@
 """The command line inside the test process: fixtures of all tests, by ``conftest``."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Small sets of lists for the tests of every folder: as given, drawn, or with every column."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

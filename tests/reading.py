@@ -1,7 +1,5 @@
 """What tests of readers share: reading without notes, notes alone, faults, agreement with slow readers."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lists whose labels depend on a pair of features, and what a model with conjunctions adds up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

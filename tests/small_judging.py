@@ -1,7 +1,5 @@
 """Judged systems of tests: settings are keywords."""
 
-from __future__ import annotations
-
 import numpy as np
 from msgspec.structs import replace
 

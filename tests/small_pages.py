@@ -1,7 +1,5 @@
 """Results for pages of every kind, and what a parser finds on a page."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser

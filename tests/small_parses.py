@@ -1,7 +1,5 @@
 """Small lists in the form of parses: a log probability, indicators, and counts for PARSEVAL."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_array
 

@@ -1,7 +1,5 @@
 """A small judged set."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rerank import CandidateLists

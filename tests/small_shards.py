@@ -1,7 +1,5 @@
 """Learners that sum over shards and do something while they are fitted; workers of a cluster import them."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import suppress

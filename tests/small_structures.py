@@ -1,7 +1,5 @@
 """PDB files for tests, made line by line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 # Coordinates, one residue apart; written with three decimals.

@@ -1,7 +1,5 @@
 """Learners, models and all runs, as tests name them."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Docstrings of what ``import rerank`` offers: numpydoc sections that name every parameter."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -1,7 +1,5 @@
 """The examples of the page extending: each is one new file that the contract suites cover as it is."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Learners, metrics and formats of other distributions: found by name, and never in the way."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

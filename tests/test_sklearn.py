@@ -1,7 +1,5 @@
 """Learners as estimators of scikit-learn: its conventions, its searches, and the models of rerank.train."""
 
-from __future__ import annotations
-
 import doctest
 import pickle
 import re

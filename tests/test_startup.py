@@ -1,7 +1,5 @@
 """What runs on a few lines import: the modules that they need, and few of them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Best of N, from the configuration to the table: data/best-of-n as it lies in the repository."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """What the tab key completes, by the protocol of the scripts that ``--install-completion`` writes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

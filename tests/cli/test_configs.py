@@ -1,7 +1,5 @@
 """Every configuration of the repository is read, and trains."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``rerank doctor``: what a bug report needs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

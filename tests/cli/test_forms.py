@@ -1,7 +1,5 @@
 """``--as``: every verb that prints tables prints them for people, programs and papers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

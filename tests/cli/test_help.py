@@ -6,8 +6,6 @@ commands whose output is shortened by "...". A block fenced as ```python is exec
 is what it prints. The blocks of one page share a folder that contains data/ and configs/.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

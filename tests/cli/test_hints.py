@@ -1,7 +1,5 @@
 """Wrong uses and what they probably meant; each answer is one line."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """``rerank importance``: tables, JSON and TSV of feature analyses."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What Ctrl-C says: how far the work was, what is kept, and how to go on."""
 
-from __future__ import annotations
-
 import importlib
 import random
 import re

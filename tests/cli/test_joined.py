@@ -1,7 +1,5 @@
 """``--data`` and ``--dev`` given several times: the files are joined."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank import load, load_model

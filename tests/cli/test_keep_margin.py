@@ -1,7 +1,5 @@
 """--keep-margin, --seeds and --replicas, from training to evaluation."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,7 +1,5 @@
 """Every key of a training run: one value in YAML, --set, option and Python; two on one line are refused."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

@@ -1,7 +1,5 @@
 """``rerank label``: labels, tables of several metrics for each item, and structures."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

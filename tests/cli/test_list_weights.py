@@ -1,7 +1,5 @@
 """``rerank weigh-lists`` and ``rerank train --list-weights``."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Messages in a file with their times, and progress as lines."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One line for a mistake, exit codes, nothing lost, closed pipes, Ctrl-C, quick help."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Notes on mistakes that give numbers without a word: one line each, and none where nothing is wrong."""
 
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,5 @@
 """``--html`` of eval and compare: the page beside the table, faults before long work."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Real-valued labels quantised by ``rerank train`` and ``rerank pairs``."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """Messages: nothing but errors with --quiet; notes once, a few of a kind, with short names of files."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """`rerank report` as a user calls it."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

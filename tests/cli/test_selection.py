@@ -1,7 +1,5 @@
 """``--features``: the columns that a verb reads."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Verbs that make sets of sets: convert, append, split; and compare."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

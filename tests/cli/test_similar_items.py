@@ -1,7 +1,5 @@
 """``rerank similarity`` with kernels of items: what it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import errno
 import json
 import sys

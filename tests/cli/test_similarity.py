@@ -1,7 +1,5 @@
 """``rerank similarity``: the matrix, the nearest lists and the map that it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """N-best lists of text through the command line: labels from references, training, BLEU."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

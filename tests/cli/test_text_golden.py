@@ -1,7 +1,5 @@
 """A whole evaluation of text, as it is printed."""
 
-from __future__ import annotations
-
 import pytest
 
 NBEST = """\

@@ -1,7 +1,5 @@
 """Tuning from the command line: weights in and out, workers, the reported restarts."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

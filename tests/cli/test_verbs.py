@@ -1,7 +1,5 @@
 """The verbs on the tiny spelling set, against golden files; what they write, and the same bytes twice."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

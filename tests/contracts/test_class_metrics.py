@@ -1,7 +1,5 @@
 """What every metric of classes must do; a new one is tested by being registered."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

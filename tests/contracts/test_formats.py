@@ -1,7 +1,5 @@
 """What every format must do. A new one joins by being registered: it declares in ``holds`` what it keeps."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What every kernel on lists promises, walked over the registry."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

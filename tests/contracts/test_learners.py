@@ -1,7 +1,5 @@
 """What every learner must do, run over the whole registry: a registered learner is a tested one."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

@@ -5,8 +5,6 @@ rerank/extensions/SUBJECT/metrics.py, with a function
 ``value(metric, lists, scores, ties)`` that computes the corpus value straight from the definition.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import math

@@ -1,7 +1,5 @@
 """What every step around a learner promises; a new one is tested by being there."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What would not fit is refused before it is allocated, in one line that names what would need less."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Files in and out: compression, standard streams, errors of one line, all or nothing."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

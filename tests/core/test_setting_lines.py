@@ -1,7 +1,5 @@
 """The line about every kind of wrong value, and what is accepted for a value of another type."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar, Literal
 

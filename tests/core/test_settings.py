@@ -1,7 +1,5 @@
 """Settings: short errors, and where none is a value."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import pytest

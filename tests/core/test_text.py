@@ -1,7 +1,5 @@
 """Numbers that users type."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank.core.errors import ConfigError

@@ -1,7 +1,5 @@
 """Outputs that appear whole or not at all: exchanges, groups, locks, what a kill leaves behind."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """YAML from strangers: what is a number, and documents that are refused in one line."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank.core.errors import ConfigError, FormatError

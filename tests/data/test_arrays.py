@@ -3,8 +3,6 @@
 Each container kind is drawn against its twin: ``make fuzz`` goes on from there.
 """
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The feature that is the base score: every layout, factors, rounding, several, none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Packing sparse features: what cancels within a list goes, everything else stays."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

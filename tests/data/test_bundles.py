@@ -1,7 +1,5 @@
 """Bundles of features with the same column in a list, against a slow twin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Columns of categories: indicators in training, the same ones at prediction, unknown values counted."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairwise accuracy against a loop over all pairs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

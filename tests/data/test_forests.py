@@ -1,7 +1,5 @@
 """Forests and their reader against nested tuples, on random and degenerate trees."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 

@@ -1,7 +1,5 @@
 """Lists from data frames and back: pandas, polars, Arrow and mappings give the same lists."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

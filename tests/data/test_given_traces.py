@@ -1,7 +1,5 @@
 """Structures of Python programs as columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Trees given as Python objects: the same forest as from brackets, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank.core.errors import DataError

@@ -1,7 +1,5 @@
 """Sets from several files as one set: what it holds, and what cannot be joined."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quantised labels: slow twins, the thesis' worked numbers, clusterings as good as any, wrong texts."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

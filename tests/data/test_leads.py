@@ -1,7 +1,5 @@
 """Leads over the first-best, and scores that keep it: boundaries, ties, rounding, infinities."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Passes over mapped files give their pages back; nothing else loses any."""
 
-from __future__ import annotations
-
 import resource
 import sys
 from pathlib import Path

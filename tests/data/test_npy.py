@@ -1,7 +1,5 @@
 """Arrays that are filled within their file."""
 
-from __future__ import annotations
-
 import errno
 
 import numpy as np

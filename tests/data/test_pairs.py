@@ -1,7 +1,5 @@
 """Pair relations: ranges against every pair looked at, worked numbers, bad settings."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

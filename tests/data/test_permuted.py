@@ -1,7 +1,5 @@
 """Features permuted within lists, and how far they vary within lists."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One declaration of the options of reading: keyword arguments, YAML keys, flags and formats agree."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import get_args, get_origin

@@ -1,7 +1,5 @@
 """Columns selected by name, number, range or glob, and how selected columns are matched to others."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import replace

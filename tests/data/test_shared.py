@@ -1,7 +1,5 @@
 """Lists that are in several sets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

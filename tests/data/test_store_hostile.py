@@ -1,7 +1,5 @@
 """Stores from strangers: crafted offsets and sizes; stores that change while they are read."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """Lists and candidates by number, id, slice and mask."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import full_lists, same

@@ -1,7 +1,5 @@
 """The CASP view of real protein models, against pandas and scipy list by list."""
 
-from __future__ import annotations
-
 import warnings
 
 import pandas

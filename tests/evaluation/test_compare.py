@@ -1,7 +1,5 @@
 """Pairwise tests of systems against their definitions, and against `evaluate`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

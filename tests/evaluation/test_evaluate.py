@@ -1,7 +1,5 @@
 """Evaluations: what their JSON holds, baselines, gaps, lists left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_judging import evaluate, values

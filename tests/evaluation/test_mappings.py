@@ -1,7 +1,5 @@
 """Measures straight from dictionaries, against lists made of them and against pytrec_eval."""
 
-from __future__ import annotations
-
 import functools
 import operator
 import random

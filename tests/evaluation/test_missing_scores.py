@@ -1,7 +1,5 @@
 """Scores that a system lacks: what takes their place, what is reported, and whole lists without any."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``plot`` of results: what is drawn are the numbers of the tables, on the axes that are given."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """McNemar's exact test and detectable differences, against scipy and the definition of power."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Average ranks, Friedman's test and critical differences: a published example, scipy, and loops."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Results in memory: per-list values over folds and seeds, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

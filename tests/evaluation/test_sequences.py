@@ -1,7 +1,5 @@
 """rerank.evaluate, compare, label and save on plain sequences; the examples of their docstrings run."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 

@@ -1,7 +1,5 @@
 """rerank.evaluate with several systems, data frames, names of features and files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

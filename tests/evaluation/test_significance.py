@@ -1,7 +1,5 @@
 """Significance tests against slow loops, worked cases and degenerate input."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

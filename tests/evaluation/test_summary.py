@@ -1,7 +1,5 @@
 """Numbers over folds, seeds and shares: against loops over lists, `evaluate` and `compare_all`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Gains with intervals, and seeds against lists: what is computed, and how it is reported."""
 
-from __future__ import annotations
-
 import json
 import math
 

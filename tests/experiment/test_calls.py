@@ -1,7 +1,5 @@
 """Verbs as calls on lists in memory give what the command line writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Standardised weights, permutation importance and ablation."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A small experiment of two folds, and the bytes of a folder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from command_line import ROOT as ROOT

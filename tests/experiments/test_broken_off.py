@@ -1,7 +1,5 @@
 """Runs that are broken off, meet each other, or fail in part: the next run gives the same bytes."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

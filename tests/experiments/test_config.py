@@ -1,7 +1,5 @@
 """Configurations of experiments: what rows become, and every mistake as one line with file and key."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Experiments on hardly any data, and with names that are hard to write."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """Rows of an experiment with labels of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_parses import parse_lists

@@ -1,7 +1,5 @@
 """Results and reports of folders: their numbers, what is left out, and what does not belong together."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Experiments: what is run, what is not run again, and what is found in the folder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A selection step cannot read the test lists, and results know what they were made from."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Choosing a format, the options of reading, files of feature names."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import sys

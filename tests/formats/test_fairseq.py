@@ -1,7 +1,5 @@
 """What fairseq-generate prints."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

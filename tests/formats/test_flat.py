@@ -1,7 +1,5 @@
 """Texts alone, so many lines a list."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """JSON Lines: both shapes, what users of language models hold, every fault, a slow twin."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

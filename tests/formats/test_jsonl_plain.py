@@ -1,7 +1,5 @@
 """Plain lines of JSON Lines are read many at a time; what comes of them is what reading one by one gives."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Files of list weights: what is written reads back, and what does not belong to the lists is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

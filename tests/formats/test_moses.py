@@ -1,7 +1,5 @@
 """The reader and writer of Moses' N-best lists against a slow twin, and every form that files take."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from collections import Counter

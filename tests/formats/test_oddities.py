@@ -1,7 +1,5 @@
 """Notes about mistakes that a file shows once it is read."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

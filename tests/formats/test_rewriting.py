@@ -1,7 +1,5 @@
 """Files rewritten block by block: the bytes, notes and errors that reading the whole file gives."""
 
-from __future__ import annotations
-
 import io
 import random
 import sys

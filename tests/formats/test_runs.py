@@ -1,7 +1,5 @@
 """Runs and judgements as people hold them: three columns, JSON, BEIR's tables, fusions of them."""
 
-from __future__ import annotations
-
 import json
 import random
 import warnings

@@ -1,7 +1,5 @@
 """Dumps of samples in the shapes of the tools that write them: what is read, what is refused and why."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

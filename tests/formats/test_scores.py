@@ -1,7 +1,5 @@
 """Score files: what is read as a number and what is refused with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

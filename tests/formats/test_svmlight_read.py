@@ -1,7 +1,5 @@
 """The SVMlight reader against a slow twin, and what it makes of every form a file takes."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import re

@@ -1,7 +1,5 @@
 """The SVMlight writer: what it writes reads back the same, what it cannot hold it refuses."""
 
-from __future__ import annotations
-
 import struct
 import warnings
 from pathlib import Path

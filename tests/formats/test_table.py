@@ -1,7 +1,5 @@
 """CSV and TSV: columns by name, missing cells, quotes, every fault, a slow twin."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import random

@@ -1,7 +1,5 @@
 """Files of references and how they find their lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

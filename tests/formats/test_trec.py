@@ -1,7 +1,5 @@
 """TREC runs and judgements: order by rank, fusion of runs, what trec_eval would count, every fault."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from pathlib import Path

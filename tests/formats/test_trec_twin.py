@@ -1,7 +1,5 @@
 """Runs and judgements read by the kernel, against reading them line by line."""
 
-from __future__ import annotations
-
 import random
 import re
 import warnings

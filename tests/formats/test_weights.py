@@ -1,7 +1,5 @@
 """Weight files: TSV, the [weight] section of a moses.ini, BLLIP's by the registry."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

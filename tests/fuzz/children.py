@@ -1,7 +1,5 @@
 """Commands in child processes that are broken off at a given call; for kills.py."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import mmap

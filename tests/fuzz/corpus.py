@@ -4,8 +4,6 @@ Formats, kinds of models, formats of weights and learners are found in their reg
 by being registered. One that cannot write a file needs a sample here; the suite fails without.
 """
 
-from __future__ import annotations
-
 import functools
 import io
 import os

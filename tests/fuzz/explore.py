@@ -7,8 +7,6 @@ Each round runs the tests that draw their cases: those of hypothesis and those w
 Exit code 0: the time is up, 1: a test failed, 2: the tests could not be run.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

@@ -8,8 +8,6 @@ result or exception, an exception that is ignored, a crash or a case without an 
 Exit code 0: nothing found, or skipped without gcc and glibc; 1: findings.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import hashlib

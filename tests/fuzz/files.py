@@ -11,8 +11,6 @@ than --memory MB is a finding: it is saved in a folder of its own under --out.
 Exit code 0: no finding, 1: findings.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import json

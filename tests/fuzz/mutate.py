@@ -1,7 +1,5 @@
 """Small and crafted mistakes in files: in their bytes, their numbers, their arrays and their archives."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """A hypothesis strategy for files with small mistakes in them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Inputs through pipes: what is read must be what the files hold, however the writer cuts it into blocks."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading

@@ -9,8 +9,6 @@ folder but those of timings must have the bytes of the undisturbed run, and no o
 Exit code 0: nothing found, 1: a finding, which is printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -10,8 +10,6 @@ Exit code 0: nothing found, or skipped because the compiler has no sanitizers; 1
 kernels could not be built.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Failed allocations in kernels: a few cases of tests/fuzz/failing.py, and errors that would be swallowed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every format and every file beside one, through pipes: as from files, for blocks of any size."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -8,8 +8,6 @@ inputs too.
 Exit code 0: no finding, 1: findings.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Real lists that tuners are tried on."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank.formats import load

@@ -1,7 +1,5 @@
 """Boosting against the paper's Figure 3; Figure 4 chooses the same; infinite steps; classes; records."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import warnings

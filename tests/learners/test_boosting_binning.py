@@ -1,7 +1,5 @@
 """Thresholds of features: values, counts, quantiles, zeros, and the same ones in every layout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The metric after every round, from one pass over the rounds, and the round that is kept by it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The logistic loss: Appendix B and iterative scaling against slow twins, and what they promise."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 

@@ -1,7 +1,5 @@
 """Margins of boosting: costs in both losses against the slow twins, and settings that have no effect."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

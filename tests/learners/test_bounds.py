@@ -1,7 +1,5 @@
 """Theorems 1 and 2 of Shen & Joshi for a model and lists, against every pair and against training."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Coordinate ascent: intervals and steps against a slow twin, starts, restarts by dev, degenerate lists."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import LAYOUTS, drawn

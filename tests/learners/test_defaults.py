@@ -1,7 +1,5 @@
 """Every setting of every learner is pinned with type, default and help: a changed default changes results."""
 
-from __future__ import annotations
-
 from rerank.core.settings import describe
 from rerank.learners.base import LEARNERS
 

@@ -1,7 +1,5 @@
 """LDA and RankLDA: scatter and maxima against slow twins and brute force, degenerate lists, refusals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import LAYOUTS, features

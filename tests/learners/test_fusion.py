@@ -1,7 +1,5 @@
 """Fusion of scores: rrf, combsum, combmnz."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference import fusion as slow

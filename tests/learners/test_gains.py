@@ -1,7 +1,5 @@
 """Gains of real-valued labels: 2^label - 1 of a GDT-TS or a BLEU is no gain that anybody means."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

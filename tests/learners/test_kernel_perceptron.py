@@ -1,7 +1,5 @@
 """The perceptron under kernels: against a table of kernel values, and against the perceptron itself."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

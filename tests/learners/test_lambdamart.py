@@ -1,7 +1,5 @@
 """LambdaMART: LightGBM's own trees, rounds by our metric, labels of any size, refusals in one line."""
 
-from __future__ import annotations
-
 import importlib.util
 from functools import partial
 

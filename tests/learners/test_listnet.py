@@ -1,7 +1,5 @@
 """ListNet: its targets and minimum by the definition, and as the log-linear model that it is."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Log-linear models: loss, gradient and minimum against slow twins; priors, targets, batches."""
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 

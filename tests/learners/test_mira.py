@@ -1,7 +1,5 @@
 """k-best batch MIRA against its slow twin; steps worked by hand; what it refuses and what it reports."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

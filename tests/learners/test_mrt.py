@@ -1,7 +1,5 @@
 """The risk and its gradient against their definition; annealing; starts; data that it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from learners.test_line_search import METRICS, drawn

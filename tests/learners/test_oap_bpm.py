@@ -1,7 +1,5 @@
 """OAP-BPM against several PRanks by the pseudo-code; when it stops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.graded import layouts, passes_of, ranks_of, separable_grades, whole_lists

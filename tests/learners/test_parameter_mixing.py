@@ -1,7 +1,5 @@
 """Iterative parameter mixing is a perceptron of each part from the same weights, mixed after every epoch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import lists as make_lists

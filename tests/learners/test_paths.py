@@ -1,7 +1,5 @@
 """A path of fits over a strength, and which of them is kept."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import takewhile
 

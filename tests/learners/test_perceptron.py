@@ -1,7 +1,5 @@
 """Algorithms 1 and 2 against their pseudo-code; settings; the data it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.perceptron import perceptron as slow_perceptron

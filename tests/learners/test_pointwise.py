@@ -1,7 +1,5 @@
 """Ridge and logistic regression: minima against slow twins, degenerate items, refusals, penalties by dev."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

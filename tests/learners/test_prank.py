@@ -1,7 +1,5 @@
 """PRank against its pseudo-code; what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Predtron on lists: whole runs against the slow twin, its bounds, its settings and odd data."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

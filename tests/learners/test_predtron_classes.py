@@ -1,7 +1,5 @@
 """Predtron on examples with classes: settings, odd data."""
 
-from __future__ import annotations
-
 import contextlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Preference SVM: its minimum, its cache, its probabilities, and inputs that are hard for it."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

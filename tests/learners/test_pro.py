@@ -1,7 +1,5 @@
 """PRO: its pairs and its minimum against slow twins; gradients; what it refuses and what it reports."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

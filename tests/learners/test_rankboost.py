@@ -1,7 +1,5 @@
 """RankBoost against every pair and every weak ranker; both engines choose the same; missing values."""
 
-from __future__ import annotations
-
 import math
 import re
 

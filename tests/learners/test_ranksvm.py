@@ -1,7 +1,5 @@
 """Ranking SVM: its sums over pairs, its minimum, and inputs that are hard for it."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The log-loss of a learning curve, and the baselines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Settings of learners that do not exist, are out of range or would have no effect are one line."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank.core.errors import ConfigError

@@ -1,7 +1,5 @@
 """Updates with the top rival alone, the scale of tau and initial weights, against the definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from learners.test_perceptron import MARGINS, RELATIONS, as_sparse, integer_lists, orders_of, pair_seed

@@ -1,7 +1,5 @@
 """The perceptron with uneven margins against its pseudo-code; what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.graded import judged_rows, layouts, passes_of, separable_grades, whole_lists

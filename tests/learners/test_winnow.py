@@ -1,7 +1,5 @@
 """Winnow against its definition: two weights that updates multiply and divide."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """best@k and pass@k: closed forms against all subsets, lists that are short, what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """BLEU against the slow twin and sacrebleu: statistics, smoothing, tokenizers, the climb."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

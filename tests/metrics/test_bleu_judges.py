@@ -1,7 +1,5 @@
 """BLEU's judges: saved counts, names, bounds, whole evaluations, and real translations."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 from dataclasses import replace

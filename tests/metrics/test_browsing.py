@@ -1,7 +1,5 @@
 """ERR and rank-biased precision: ties, grades, what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.metrics import browsing as slow

@@ -1,7 +1,5 @@
 """chrF: statistics and values equal sacrebleu's to the bit."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Spearman, Kendall and Pearson per list: equal to scipy's, with lists that have none."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 from fractions import Fraction

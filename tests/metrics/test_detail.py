@@ -1,7 +1,5 @@
 """``rerank eval --detail``: parts of BLEU, WER, CER and TER, beside sacrebleu and jiwer."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """WER, CER and PER: against slow twins, rapidfuzz, jiwer, and the counts that came with real data."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Metrics as functions of plain sequences: what rerank.evaluate gives, under each metric's name."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

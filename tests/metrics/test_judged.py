@@ -1,7 +1,5 @@
 """bpref, inferred AP and Judged@k: ties, labels below 0, judged items that were not retrieved."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.metrics import judged as slow

@@ -1,7 +1,5 @@
 """Labels of the chosen items: mean, loss and z-score, unjudged items and lists, exact bounds."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import math

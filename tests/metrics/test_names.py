@@ -1,7 +1,5 @@
 """Names of metrics: what parses, what it prints back as, what is refused."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import pytest

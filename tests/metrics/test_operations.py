@@ -1,7 +1,5 @@
 """Substitutions, insertions and deletions against a slow twin and jiwer; the sentence error rate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.metrics import operations as slow

@@ -1,7 +1,5 @@
 """Top-k oracles: the thesis' numbers, brute force, expectations over random orders, names."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Measures of retrieval against slow twins, trec_eval and worked numbers."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import math

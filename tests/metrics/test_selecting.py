@@ -1,7 +1,5 @@
 """Selecting judges: the choice, exact and sampled bounds, statistics from texts or saved counts."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Sets of metrics: one word for several, wherever several may be named."""
 
-from __future__ import annotations
-
 import pytest
 
 import rerank

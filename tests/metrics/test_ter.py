@@ -1,7 +1,5 @@
 """TER: against a slow twin and sacrebleu, on made and on real lists."""
 
-from __future__ import annotations
-
 import random
 import sys
 from dataclasses import replace

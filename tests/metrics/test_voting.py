@@ -1,7 +1,5 @@
 """maj@k and wmaj@k: ties, weights, samples without an answer, answers with two labels, drawn subsets."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The weight of the base score: scores, files, old releases, weights that are multiplied."""
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile

@@ -1,7 +1,5 @@
 """Models of kind dual: sums of a kernel over support items."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import LAYOUTS, features

@@ -1,7 +1,5 @@
 """Model files from strangers: every fault is one line that names the file and the member."""
 
-from __future__ import annotations
-
 import bz2
 import io
 import json

@@ -1,7 +1,5 @@
 """The model of ordinal learners: grades, files, and how the command line shows both."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -4,8 +4,6 @@ They were trained on data/spelling-tiny and on the N-best lists of tests/cli/con
 and for each kind of training record.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

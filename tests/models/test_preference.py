@@ -1,7 +1,5 @@
 """Models of kind preference: sums of a kernel on items over support items, their files, the command line."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """Scores of stumps against their definition; damaged models; missing values."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

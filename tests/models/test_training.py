@@ -1,7 +1,5 @@
 """Training records: what they refuse, NaN in JSON, and files in which any one value is wrong."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Sums of trees: scores against a slow twin and LightGBM itself, prefixes, texts that it did not write."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

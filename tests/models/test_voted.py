@@ -1,7 +1,5 @@
 """Votes of weight vectors, worked by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

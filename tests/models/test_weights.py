@@ -1,7 +1,5 @@
 """Weights out of models and into scaled columns: the same scores up to a constant for each list."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

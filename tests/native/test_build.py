@@ -1,7 +1,5 @@
 """A build that cannot work says what to install; an sdist's C files serve its own sources only."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

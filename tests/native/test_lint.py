@@ -1,7 +1,5 @@
 """scripts/lint_kernels.py on the sources, and on code with each of its faults."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

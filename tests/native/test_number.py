@@ -1,7 +1,5 @@
 """Decimal text to float64 and back, against Python's float() and repr()."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

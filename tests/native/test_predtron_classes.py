@@ -1,7 +1,5 @@
 """Passes of Predtron over examples with classes against its pseudo-code, in every layout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import LAYOUTS, features

@@ -1,7 +1,5 @@
 """Losses and updates of Predtron's tasks on examples with classes against the trial of every prediction."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference import predtron_classes as slow

@@ -1,7 +1,5 @@
 """Both engines of Algorithm 2 against a loop over pairs, on random and degenerate lists."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

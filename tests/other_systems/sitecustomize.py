@@ -1,7 +1,5 @@
 """Take from Python what other systems lack, named in WITHOUT; Python imports this file as it starts."""
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io

@@ -3,8 +3,6 @@
 Structures are those of ``reference.atoms``; chains whose residues agree by number stand for each other.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -3,8 +3,6 @@
 A structure is a dictionary of residues, {(chain, number, insertion): (name, {atom: position})}.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """How slow readers report a bad line."""
 
-from __future__ import annotations
-
 
 class BadLineError(Exception):
     """A bad line; ``line`` counts from 1, None = the whole file."""

@@ -1,7 +1,5 @@
 """The scale of the base score that balances variances within lists, straight from the definition."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

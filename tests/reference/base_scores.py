@@ -1,7 +1,5 @@
 """The feature that is the base score, found by fractions: every column, every item."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 

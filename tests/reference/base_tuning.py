@@ -1,7 +1,5 @@
 """The best factor of the base score, by trying a factor between every two crossings of any two items."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Boosting straight from the paper: every sum anew in every round (Collins & Koo 2005, Figure 3)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The quantities of Theorems 1 and 2 of Shen & Joshi, pair by pair."""
 
-from __future__ import annotations
-
 import numpy as np
 from reference.pairs import pairs_of_list, ranks
 

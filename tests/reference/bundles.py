@@ -1,7 +1,5 @@
 """Bundles of a list by their definition: columns relative to what most items have, and who shares them."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 

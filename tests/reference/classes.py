@@ -1,7 +1,5 @@
 """Classes of examples with the plainest of Python."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 

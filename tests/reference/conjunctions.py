@@ -1,7 +1,5 @@
 """Boosting with conjunctions straight from its description: every candidate by loops over all pairs."""
 
-from __future__ import annotations
-
 import math
 
 from reference import boosting as slow

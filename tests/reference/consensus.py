@@ -3,8 +3,6 @@
 Sums are exact if the weights are multiples of 1/8, say.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import cache

@@ -1,7 +1,5 @@
 """Coordinate ascent by its definition: all intervals between crossings, the metric of every one."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

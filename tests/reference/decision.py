@@ -1,7 +1,5 @@
 """Minimum Bayes risk, pair by pair and item by item."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Discriminants by their definitions: one list, label and pair of labels after the other."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

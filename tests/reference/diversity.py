@@ -1,7 +1,5 @@
 """Greedy orders by relevance and diversity, straight from the papers: slow, obviously right."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small judged sets of lists with every column a metric may need, and the same as plain Python values."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass, replace
 

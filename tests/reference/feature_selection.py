@@ -1,7 +1,5 @@
 """Feature selection by loops over pairs, items and refits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

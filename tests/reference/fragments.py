@@ -1,7 +1,5 @@
 """The weights of all fragments of some trees, by enumeration; slow."""
 
-from __future__ import annotations
-
 import re
 
 from reference import tree_kernels

@@ -1,7 +1,5 @@
 """Fusion of scores from the definitions, one list, item and system after the other."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -1,7 +1,5 @@
 """Methods of fusion from their definitions, one list, item and run after the other; NaN = not returned."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

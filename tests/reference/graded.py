@@ -1,7 +1,5 @@
 """Lists of graded items for tests of ordinal learners."""
 
-from __future__ import annotations
-
 import numpy as np
 from make import features
 from scipy.sparse import csr_array

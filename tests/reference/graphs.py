@@ -1,7 +1,5 @@
 """Graphs of lists from the whole Gram matrix, and harmonic functions on them by exact or dense algebra."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

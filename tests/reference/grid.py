@@ -1,7 +1,5 @@
 """A grid of weights by its definition: every point is judged, in plain Python."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """LightGBM's text of trees: random ones, and their scores by its rules, one item after the other."""
 
-from __future__ import annotations
-
 import math
 
 TINY = 1.0000000180025095e-35  # LightGBM's zero, as a double

@@ -1,7 +1,5 @@
 """Kernels of items by their definitions: one pair of items after the other."""
 
-from __future__ import annotations
-
 import math
 
 from reference.tree_kernels import value as of_trees

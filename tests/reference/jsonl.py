@@ -1,7 +1,5 @@
 """A slow reader of JSON Lines, all of the file as Python objects, written to be obviously right."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Keep margins, list by list and margin by margin: the slow twin of data.leads and learners.keep_first."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Kernel PCA of one list and of other items in plain loops: explicit centring, whole walk matrices."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The perceptron in its dual form, on a table of all kernel values; the mean by adding up all visits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

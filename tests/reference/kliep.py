@@ -1,7 +1,5 @@
 """KLIEP by its definition: every difference stored, every Gaussian computed, and the EM algorithm."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A list kernel learnt from rankers, by plain loops; axes by numpy's decomposition of each covariance."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

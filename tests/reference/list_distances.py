@@ -1,7 +1,5 @@
 """How far two lists are from each other by the histograms of their features, straight from the definition."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

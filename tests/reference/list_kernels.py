@@ -1,7 +1,5 @@
 """Kernels on lists in plain loops: covariances and eigh, scipy's assignment, numpy's determinants."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

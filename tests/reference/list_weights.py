@@ -1,7 +1,5 @@
 """KLIEP on lists by its definition: kernels of one pair of lists at a time, the EM algorithm."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lists as Python lists of tuples: what CandidateLists must agree with."""
 
-from __future__ import annotations
-
 
 def by_qid(qids):
     """(qid, input rows of its items) in order of first appearance."""

@@ -1,7 +1,5 @@
 """Log-linear models by their definition: one list after the other, exact fractions of probability."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The line search of MERT by definition: exact fractions, every crossing of any two lines of a list."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise

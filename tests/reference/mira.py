@@ -1,7 +1,5 @@
 """k-best batch MIRA, candidate by candidate, with the mean of the weights taken after each visit."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

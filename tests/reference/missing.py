@@ -1,7 +1,5 @@
 """Missing values filled by plain loops, from the definitions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

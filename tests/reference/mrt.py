@@ -1,7 +1,5 @@
 """Minimum risk by its definition: one list, one item, one sum at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A transductive method for tests: the base learner with weights of labelled lists by nearness."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Literal
 

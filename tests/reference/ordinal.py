@@ -4,8 +4,6 @@ Means are taken after each example. ``passes`` holds, for each round, the rows v
 the learners' do, after one without an update.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Values, intervals and tests over folds and seeds, one resampled list after the other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

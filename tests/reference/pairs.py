@@ -1,7 +1,5 @@
 """Pair relations and margins, written to be obviously right: every pair is looked at."""
 
-from __future__ import annotations
-
 import math
 
 

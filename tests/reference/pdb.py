@@ -1,7 +1,5 @@
 """PDB files read line by line as docs/formats.md describes them, slowly."""
 
-from __future__ import annotations
-
 import re
 
 from rerank.data.columns.traces import key_of

@@ -1,7 +1,5 @@
 """Shen & Joshi's Algorithms 1 and 2, by their pseudo-code, with means taken after each list or pair."""
 
-from __future__ import annotations
-
 import numpy as np
 from reference.pairs import pairs_of_list
 

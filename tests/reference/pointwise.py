@@ -1,7 +1,5 @@
 """Losses of single items by their definitions, and their minima by a general solver."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

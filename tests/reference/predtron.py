@@ -1,7 +1,5 @@
 """Predtron for rankings by its definition: by enumeration for short lists, by scipy for longer ones."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

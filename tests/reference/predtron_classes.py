@@ -1,7 +1,5 @@
 """Predtron's tasks on examples with classes, by their definitions: every prediction is tried."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

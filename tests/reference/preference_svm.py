@@ -1,7 +1,5 @@
 """Preference SVMs by their definition: every pair stored, with the kernel of all pairs as one matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 from reference.ranksvm import pairs_of
 

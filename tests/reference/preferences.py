@@ -1,7 +1,5 @@
 """Likelihoods of comparisons from their definitions, one comparison after the other."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

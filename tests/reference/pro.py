@@ -1,7 +1,5 @@
 """PRO by its description: the clearest of drawn pairs; the logistic loss of explicit differences."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Ranker propagation by dense linear algebra: rankers, Gram matrix, graph, solution, scores."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pseudo-margins with every pair and every weak ranker in every round (Duh 2009, chapter 7)."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Overlap features and links, from their definitions."""
 
-from __future__ import annotations
-
 import math
 
 

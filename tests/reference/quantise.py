@@ -1,7 +1,5 @@
 """Quantised labels of one list, straight from their definitions; k-means by every clustering there is."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """RankBoost straight from the paper: every pair and every weak ranker in every round (Freund et al. 2003)."""
 
-from __future__ import annotations
-
 import math
 import sys
 

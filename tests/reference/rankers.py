@@ -1,7 +1,5 @@
 """A ranker for each list by its definition: a set of this list alone, a fit, a division."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for l
 2008.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

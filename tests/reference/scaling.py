@@ -1,7 +1,5 @@
 """Scaling by plain loops over one column at a time, from the definitions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Propagation of rankers of any kind: the harmonic score vectors of each list, by dense linear algebra."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

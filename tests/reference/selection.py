@@ -1,7 +1,5 @@
 """Selective reranking, list by list: slow and plain."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The paired bootstrap and approximate randomisation as loops over lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

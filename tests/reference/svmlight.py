@@ -1,7 +1,5 @@
 """A slow SVMlight reader, one line after the other, written to be obviously right."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """SVM-light-TK's examples read line by line, written to be obviously right."""
 
-from __future__ import annotations
-
 import re
 
 MARKER = re.compile(r"\|(?:BT|ET|BV|EV)\|")

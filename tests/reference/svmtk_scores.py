@@ -1,7 +1,5 @@
 """Values that SVM-light-TK's definitions give examples: trees of two levels, normalised linear kernels."""
 
-from __future__ import annotations
-
 import math
 
 

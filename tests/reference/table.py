@@ -1,7 +1,5 @@
 """A slow reader of tables, cell by cell, written to be obviously right."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """Small lists of texts with references: made of strings, drawn, degenerate, or read from Moses' form."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Runs and judgements read line by line, with dictionaries."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """trec_eval's measures from dictionaries: {query: {document: label}} and {query: {document: score}}."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

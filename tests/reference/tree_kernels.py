@@ -3,8 +3,6 @@
 A tree is a pair of a label and its children as in reference.trees; a word is a string; a missing one is None.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import combinations, product
 

@@ -3,8 +3,6 @@
 A tree is a pair of a label and its children; a word is a string; a missing parse is None.
 """
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import strategies as st

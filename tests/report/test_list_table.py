@@ -1,7 +1,5 @@
 """A row for each list: what it holds, what each system chose, and values that make up those of all lists."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

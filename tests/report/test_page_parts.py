@@ -1,7 +1,5 @@
 """What single sections of the page say: choices of lists, curves, weights; SVG as part of a page."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

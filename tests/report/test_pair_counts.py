@@ -1,7 +1,5 @@
 """Counts of pairs by relation, and curves in one line."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a terminal shows of long work, by a clock that only the test turns."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import pty

@@ -1,7 +1,5 @@
 """Reports in every form: names of all kinds, the best value, no baseline, no value."""
 
-from __future__ import annotations
-
 import csv
 import json
 from io import StringIO

@@ -1,7 +1,5 @@
 """Tables of evaluations: what they show, aligned, within their width, plain without a terminal."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """Results in notebooks, at prompts and as data frames."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

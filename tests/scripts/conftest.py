@@ -1,7 +1,5 @@
 """Makes the modules of scripts/ importable, as when a script is run; small sets in the shared form."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from pathlib import Path

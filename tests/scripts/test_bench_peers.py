@@ -1,7 +1,5 @@
 """Benchmarks name a peer that is not installed in one line."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """The data files of Collins & Koo's tables and figures, on small lists."""
 
-from __future__ import annotations
-
 import sys
 
 import boosting_curves

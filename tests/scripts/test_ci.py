@@ -1,7 +1,5 @@
 """The scripts of continuous integration."""
 
-from __future__ import annotations
-
 import importlib.util
 import socket
 import tomllib

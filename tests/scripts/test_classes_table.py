@@ -1,7 +1,5 @@
 """The table of Predtron's losses, on small data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

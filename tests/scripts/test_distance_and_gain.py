@@ -1,7 +1,5 @@
 """Whether distance predicts gain, on small lists."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 

@@ -1,7 +1,5 @@
 """Every figure of the pages has an entry; what has none, has changed or has gone is found."""
 
-from __future__ import annotations
-
 import copy
 
 import figures

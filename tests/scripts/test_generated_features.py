@@ -1,7 +1,5 @@
 """What generated features are like, on small lists."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 

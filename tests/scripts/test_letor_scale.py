@@ -1,7 +1,5 @@
 """The benchmark of large LETOR sets makes stores that hold what it says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The linter of English finds what is too long, and nothing in code, links and intervals."""
 
-from __future__ import annotations
-
 import lint_prose
 import pytest
 

@@ -1,7 +1,5 @@
 """The best-of-N set in data/ is what its script makes, with the properties that it states."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The spelling task: what is chosen, its order, its messages. Most of it needs the extra ``demo``."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The tiny sets in data/ are what their scripts make."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

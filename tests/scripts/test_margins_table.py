@@ -1,7 +1,5 @@
 """The table of margins: signs, values of each margin, and Holm's correction over all data sets."""
 
-from __future__ import annotations
-
 import margins_table
 
 

@@ -1,7 +1,5 @@
 """The curves of perceptrons on real-valued labels, on small sets in the form of the shared ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbest_curves

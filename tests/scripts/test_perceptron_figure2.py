@@ -1,7 +1,5 @@
 """Figure 2 of Shen & Joshi on the tiny set: every epoch has a point, and its error is that of a training."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

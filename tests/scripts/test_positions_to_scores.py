@@ -1,7 +1,5 @@
 """Positions as scores: larger is better, and what a ranker did not return is left out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

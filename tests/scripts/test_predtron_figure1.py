@@ -1,7 +1,5 @@
 """Figure 1 of the Predtron paper on a tiny configuration."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LETOR's published results, read from its spreadsheet."""
 
-from __future__ import annotations
-
 import sys
 import zipfile
 

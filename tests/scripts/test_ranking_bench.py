@@ -1,7 +1,5 @@
 """Other tools on the same lists: what they are given, how their settings are chosen, and who is absent."""
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps that regenerate the numbers of a text: what runs, what is kept, what is reported."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

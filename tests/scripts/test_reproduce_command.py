@@ -1,7 +1,5 @@
 """``python scripts/reproduce``: its command line, and what ``rerank run`` says to its files."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 

@@ -1,7 +1,5 @@
 """Numbers of a text, found again: which digits count, how they are styled and compared."""
 
-from __future__ import annotations
-
 import pytest
 from reproduce import printed
 from reproduce.printed import Regenerated, numbers_in, regenerated, replaced, same_output, styled

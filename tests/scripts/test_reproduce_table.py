@@ -1,7 +1,5 @@
 """The table of numbers found again."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 from reproduce.printed import Regenerated

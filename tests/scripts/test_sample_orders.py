@@ -1,7 +1,5 @@
 """Deviations over orders of the samples: none for means over all subsets, some for the first k."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

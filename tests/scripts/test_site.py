@@ -1,7 +1,5 @@
 """The documentation site without building it: reference, navigation, notebooks; and the file for citing."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

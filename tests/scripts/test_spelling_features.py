@@ -1,7 +1,5 @@
 """Features of a pair of words, on values worked out by hand and against a slow twin."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

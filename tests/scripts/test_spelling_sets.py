@@ -1,7 +1,5 @@
 """The split does not leak, and files are written whole."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

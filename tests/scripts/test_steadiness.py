@@ -1,7 +1,5 @@
 """How steady algorithms are, on small lists."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Agreement of the tagger with a file's tags."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

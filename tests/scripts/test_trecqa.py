@@ -1,7 +1,5 @@
 """TREC QA to lists."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Graphs of nearest lists beside those from the whole Gram matrix."""
 
-from __future__ import annotations
-
 import tracemalloc
 import warnings
 

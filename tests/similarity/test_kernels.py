@@ -1,7 +1,5 @@
 """Kernels on lists beside their slow twins, their invariances (thesis, Table 8.1), and degenerate lists."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

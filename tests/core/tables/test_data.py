@@ -1,7 +1,5 @@
 """Records: JSON and TSV that read back as what was written."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Plain tables and wrapped texts beside the same ones drawn by rich: every byte is equal."""
 
-from __future__ import annotations
-
 import random
 from io import StringIO
 

@@ -1,7 +1,5 @@
 """Tables: the same raw values in every form, escaped, folded and shortened to a width."""
 
-from __future__ import annotations
-
 import csv
 import io
 from functools import partial

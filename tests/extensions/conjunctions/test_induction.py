@@ -1,7 +1,5 @@
 """Conjunctions made during boosting against loops over all pairs; what is refused; memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import features

@@ -1,7 +1,5 @@
 """Models with conjunctions: files, damage, what is shown, exports, importance, dev lists, command line."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Ensembles of saved models: sums of standardised scores, from features, without training again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Consensus features against pairs looked at one by one."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

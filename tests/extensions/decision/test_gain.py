@@ -1,7 +1,5 @@
 """Utilities, posteriors and expected gains against every pair and item, one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Utilities from files: every form, and what is refused in one line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Minimum Bayes risk and ensembles as learners, around models, and on the command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Pruning by confidence: bootstrap tests one by one, exact values of what is kept, and what is reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

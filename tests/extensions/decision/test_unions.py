@@ -1,7 +1,5 @@
 """Further features of the same items from other sets, and what is refused."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Metrics of diversity from runs and judgements in files: against ndeval, and faults."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reading import quietly, silent

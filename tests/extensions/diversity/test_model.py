@@ -1,7 +1,5 @@
 """predict --diversify and rerank.diversify: similarities, aspects, the choice of the share, faults."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reading import silent

@@ -1,7 +1,5 @@
 """Greedy orders: each step against the papers' equations, determinants computed anew, and bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.diversity import order_of as slow_order_of

@@ -1,7 +1,5 @@
 """The learner select-features, its models and files, folds, and ``rerank features select``."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from make import lists as some_lists

@@ -1,7 +1,5 @@
 """Which features each method keeps, beside loops over pairs and refits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``rerank.fuse`` and ``rerank fuse``: from runs to a fused run."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every method against its twin in tests/reference, on ties, missing items and lists that a run lacks."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reader of BLLIP's feature files against a slow twin, and what it makes of good and bad files."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Weights of BLLIP's reranker, in and out."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The writer of BLLIP's feature files: what it writes reads back the same, what it cannot hold it refuses."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from pathlib import Path

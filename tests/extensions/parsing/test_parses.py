@@ -1,7 +1,5 @@
 """N-best parses: what is read, what is refused and where, what is written."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import replace
 

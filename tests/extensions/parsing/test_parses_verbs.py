@@ -1,7 +1,5 @@
 """N-best parses through the command line: labels from gold trees, training, PARSEVAL."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """PARSEVAL: against a slow twin, evalb's counts of real parses, and its rules one by one."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """SVM-light-TK's examples and pairs: every part of a line, a slow twin, faults, what is written."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 import warnings

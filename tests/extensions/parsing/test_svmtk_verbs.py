@@ -1,7 +1,5 @@
 """SVM-light-TK's files through the command line: data, pairs, and a model there and back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Metrics of structures: what is matched, what is not judged, and counts that a set keeps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

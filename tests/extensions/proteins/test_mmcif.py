@@ -1,7 +1,5 @@
 """mmCIF files through gemmi: the same structures as in PDB format, and one-line errors."""
 
-from __future__ import annotations
-
 import builtins
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notes of consensus features on models that are numbered in another way or of another protein."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Consensus of protein models by their structures."""
 
-from __future__ import annotations
-
 import itertools
 import statistics as of
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """PDB files to CA traces: which atoms are taken, and one-line errors for everything that is wrong."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The PDB reader against a slow twin on random files and on damaged ones, and against gemmi on real ones."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Superpositions: against numpy and slow searches, wherever the structures lie, on degenerate ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference.metrics import superposition as reference

@@ -1,7 +1,5 @@
 """From coordinates and scores to a ranking: data/structures-tiny as it lies in the repository."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """Lists of questions and passages with trees and features."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 

@@ -1,7 +1,5 @@
 """``rerank features qa``: questions and passages to trees, and the errors of wrong usage."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What questions ask for, the types of words, and links between them."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Links and overlap features against their definitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

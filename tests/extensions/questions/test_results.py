@@ -1,7 +1,5 @@
 """Results of a search engine with files of questions and passages."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tags, lemmas and stems of the extra, and the errors without it."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

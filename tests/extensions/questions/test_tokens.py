@@ -1,7 +1,5 @@
 """Tokens of plain and tagged text, function words."""
 
-from __future__ import annotations
-
 import pytest
 
 from rerank.core.errors import DataError

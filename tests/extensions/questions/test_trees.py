@@ -1,7 +1,5 @@
 """Trees of questions and passages; the lab's own files are the reference."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

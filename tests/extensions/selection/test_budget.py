@@ -1,7 +1,5 @@
 """Which lists to send to a second stage: order, costs, values at budgets, new lists."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

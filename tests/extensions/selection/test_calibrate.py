@@ -1,7 +1,5 @@
 """Probabilities that a model keeps: how they are fitted, saved, printed and refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Metrics over the number of samples, and pages of curves."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

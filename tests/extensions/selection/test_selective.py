@@ -1,7 +1,5 @@
 """Selective reranking: curves, thresholds, probabilities and guarantees against slow twins, and in use."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The grid of scales: against a twin that judges each point, its ties, its notes, what it refuses."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import replace

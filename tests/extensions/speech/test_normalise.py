@@ -1,7 +1,5 @@
 """Steps of normalisation: equal to jiwer's and Whisper's, part of the signature."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import unicodedata

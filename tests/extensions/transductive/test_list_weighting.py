@@ -1,7 +1,5 @@
 """The learner list-iw: the base's own model of weighted lists, and nothing of test labels in it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

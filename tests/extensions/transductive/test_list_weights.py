@@ -1,7 +1,5 @@
 """Weights of whole lists against KLIEP's definition, and on lists without a sensible ratio of densities."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models of every kind that can be exported, and items whose values lie where formats go wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

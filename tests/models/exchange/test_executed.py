@@ -1,7 +1,5 @@
 """Exported code is run by its own engine, on items of every kind of model, and gives the same scores."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """The verb and the call: names, options, refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Models of other programs, trained by them here or found elsewhere, and their own scores."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """JSON of our own: its schema, and models that come back with the same bits."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -5,8 +5,6 @@ LinearRanker and StandardFeatureNormalizer, Solr's MultipleAdditiveTreesModel, L
 StandardNormalizer (all in float32), and Vespa's ranking expressions.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

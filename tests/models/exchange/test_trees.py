@@ -1,7 +1,5 @@
 """Thresholds moved between scales and precisions, against bisection and brute force."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Best of k and pass@k, by going through all subsets of k samples."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """BLEU straight from its definitions (Papineni et al. 2002); slow and meant to be obviously right."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """A user who reads down one list: ERR and rank-biased precision, from their definitions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """chrF by the book: n-grams of characters and of words in Counters."""
 
-from __future__ import annotations
-
 import string
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Losses of predicted classes from sets, one example after the other."""
 
-from __future__ import annotations
-
 
 def value(metric, truth, predicted, names):
     """The mean loss; ``truth`` and ``predicted`` are sets of names, a prediction may be "REJECT"."""

@@ -1,7 +1,5 @@
 """Correlations from their definitions: values, mean ranks, and signs of all pairs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

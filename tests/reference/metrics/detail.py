@@ -1,7 +1,5 @@
 """The parts of BLEU from its statistics, and the edits of TER by sacrebleu's own shifts and alignment."""
 
-from __future__ import annotations
-
 from reference.everything import chosen, plain
 from reference.metrics.bleu import brevity, statistics, summed
 

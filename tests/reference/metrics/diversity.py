@@ -1,7 +1,5 @@
 """Measures of diversity of one list, straight from their definitions and from ndeval's description."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

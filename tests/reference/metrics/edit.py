@@ -1,7 +1,5 @@
 """Edits by the book: the whole matrix, bags as Counters, references one after another."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from reference.everything import chosen, plain

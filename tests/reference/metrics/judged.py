@@ -1,7 +1,5 @@
 """bpref, inferred AP and Judged@k of the labels from the top down, as trec_eval and ir_measures have them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The mean label, loss and z-score of the chosen items, one list after the other."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

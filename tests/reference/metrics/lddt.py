@@ -1,7 +1,5 @@
 """lDDT of the chosen models from every pair of alpha carbons, one list after the other."""
 
-from __future__ import annotations
-
 import math
 
 from reference import atoms

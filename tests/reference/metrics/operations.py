@@ -1,7 +1,5 @@
 """Substitutions, insertions and deletions by the whole matrix, walked back from its end."""
 
-from __future__ import annotations
-
 from reference.everything import chosen, mean, plain
 from reference.metrics.edit import distance, rate, tokens
 

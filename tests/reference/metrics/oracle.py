@@ -1,7 +1,5 @@
 """Top-k oracles: every choice among the first items is tried."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 

@@ -1,7 +1,5 @@
 """Pairwise accuracy as loops over pairs."""
 
-from __future__ import annotations
-
 from reference.everything import NAN, mean, plain
 from reference.metrics.ranking import pair_accuracy
 

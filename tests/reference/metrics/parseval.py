@@ -3,8 +3,6 @@
 Trees are pairs of a label and children, as in reference.trees.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -4,8 +4,6 @@ Structures are dictionaries of position by residue key. Each pair is superposed 
 slow twin of its own, ``superposition``.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

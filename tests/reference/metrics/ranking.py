@@ -1,7 +1,5 @@
 """Measures of one list, straight from their definitions; slow and meant to be obviously right."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

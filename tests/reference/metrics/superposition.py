@@ -1,7 +1,5 @@
 """Superpositions of two CA traces by numpy's singular values, tried one after the other."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -3,8 +3,6 @@
 Every shift that may be tried is made, and its edit distance counted from an empty matrix within the beam.
 """
 
-from __future__ import annotations
-
 import math
 
 from reference.everything import chosen, plain

@@ -1,7 +1,5 @@
 """Votes over answers, by going through all subsets of k samples, with exact sums."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

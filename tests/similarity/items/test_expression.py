@@ -1,7 +1,5 @@
 """Expressions of kernels: what is read, its canonical text, and what is refused with its place."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Kernels of items beside their slow twins, their Gram matrices, and items without trees or features."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weighted sums of kernels are those of their rows, also for many trees at once."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

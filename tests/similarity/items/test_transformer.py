@@ -1,7 +1,5 @@
 """TreeKernel: the values of the kernel, and its manners as a transformer of scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """casp16 against the formula of the assessors, and its measures against those of the metrics."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference import atoms

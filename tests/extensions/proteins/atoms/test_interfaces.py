@@ -1,7 +1,5 @@
 """Metrics of assemblies against their slow twins, against DockQ, by hand, and from the command line."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import itertools

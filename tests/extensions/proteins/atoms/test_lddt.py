@@ -1,7 +1,5 @@
 """lDDT against its slow twin, by hand, and from the command line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

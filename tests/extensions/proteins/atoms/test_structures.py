@@ -1,7 +1,5 @@
 """All atoms are read again from the files of CA traces: formats, alternative locations, archives, faults."""
 
-from __future__ import annotations
-
 import tarfile
 
 import numpy as np

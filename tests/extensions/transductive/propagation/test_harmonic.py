@@ -1,7 +1,5 @@
 """Propagated values beside dense and exact algebra, and their properties."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from reference import graphs as slow

@@ -1,7 +1,5 @@
 """Rankers of single lists: what a learner finds for each list alone, and which lists have none."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import warnings

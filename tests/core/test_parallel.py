@@ -17,6 +17,7 @@ import pytest
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.core.workers import parallel
 from rerank.core.workers.parallel import TaskError
+from rerank.core.workers.pool import capture_warnings
 
 
 def power(base, exponent):
@@ -229,6 +230,14 @@ def test_notes_of_tasks_obey_the_callers_filters():
         assert completed(remark, [(0,)]) == {0: 0}
     with pytest.raises(DataNote, match="remark 0"):
         completed(remark, [(0,)])
+
+
+def test_filters_of_the_caller_hold_again_after_tasks_in_this_process():
+    with capture_warnings() as notes, capture_warnings() as inner:
+        warnings.warn("heard", DataNote, stacklevel=1)
+    assert (notes, [text for text, *_ in inner]) == ([], ["heard"])
+    with pytest.raises(DataNote, match="not of a task"):  # warnings are errors in tests
+        warnings.warn("not of a task", DataNote, stacklevel=1)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

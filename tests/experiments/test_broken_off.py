@@ -45,7 +45,7 @@ def undisturbed(folder):
 def test_a_run_that_is_broken_off_at_any_call_is_finished_by_the_next(hit, small):
     whole, calls = undisturbed(small)
     assert calls > 60
-    for at in range({"kill": 1, "Ctrl-C": 3, "full disk": 2}[hit], calls, calls // 6):
+    for at in range({"kill": 1, "Ctrl-C": 3, "full disk": 2}[hit], calls, calls // 4):
         shutil.rmtree("out", ignore_errors=True)
         broken = command("run run.yaml --out out", at, HITS[hit])
         assert broken.calls >= at

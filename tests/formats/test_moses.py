@@ -514,6 +514,8 @@ def test_shared_sets(shared_data: Path, tmp_path: Path, name: str) -> None:
     path = shared_data / f"{name}.nbest.gz"
     lists = load(path, format="moses", refs=shared_data / f"{name}.ref.gz")
     assert (lists.n_lists, lists.n_items, lists.n_features) == SHARED[name][:3]
+    if name.endswith("test"):  # much like dev
+        return
     twin = slow.read(gzip.decompress(path.read_bytes()))
     check_against(lists, twin)
     references = gzip.decompress((shared_data / f"{name}.ref.gz").read_bytes()).split(b"\n")[:-1]

@@ -502,7 +502,7 @@ def test_a_zero_based_file_may_not_hold_negative_indices(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name",
     [
-        *(f"ohsumed/Fold{k}/{part}.txt.gz" for k in range(1, 6) for part in ("train", "vali", "test")),
+        *(f"ohsumed/Fold{k}/vali.txt.gz" for k in range(1, 6)),  # all lists: other parts have the same ones
         "lightgbm-rank/train.txt.gz",
         "lightgbm-rank/test.txt.gz",
         "fastrank-news/trec_news_2018.train",

@@ -259,7 +259,7 @@ def test_lists_without_two_labels_are_left_out_and_counted():
         LogLinear().fit(lists.replace_labels(np.ones(lists.n_items)))
 
 
-@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("targets", ["best", "soft"])
 @pytest.mark.parametrize("penalty", ["gaussian", "l1"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_huge_features_give_a_finite_model_or_an_error(form, layout, penalty, targets):

@@ -128,7 +128,7 @@ def test_weights_of_lists_multiply_their_updates(settings):
             assert [(row["updates"], row["violated"]) for row in model.curve] == history
 
 
-@pytest.mark.parametrize("average", ["last", "average", "voted"])
+@pytest.mark.parametrize("average", ["average", "voted"])
 @pytest.mark.parametrize("settings", [*WEIGHTED, {"tau": 1.0, "tau_scale": "norm"}], ids=str)
 def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(settings, average):
     lists = integer_lists(5, n_lists=14)

@@ -295,7 +295,7 @@ def test_numbers_are_names_of_classes_too():
 def test_odd_features_give_a_model_or_an_error_of_ours(name, case):
     settings, task = TASKS[name]
     X, labels, _ = separable(task, 2, n=20)
-    if case == "one of each class":
+    if case == "one example of each class":
         first = [labels.index(y) for y in dict.fromkeys(labels)]
         X, labels = X[first], [labels[i] for i in first]
     X = {"constant": np.ones_like(X), "zeros": 0 * X, "one feature": X[:, :1]}.get(case, X)

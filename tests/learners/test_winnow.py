@@ -79,7 +79,7 @@ def test_weights_are_those_of_the_definition(algorithm, relation, margin):
 
 
 @pytest.mark.parametrize("how", [*MORE, *ALGORITHMS], ids=str)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["sparse", "mixed"])  # others: the contract
 def test_every_layout_moves_the_same_weights(layout, how):
     lists = integer_lists(4)
     rng = np.random.default_rng(4)

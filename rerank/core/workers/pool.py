@@ -16,7 +16,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar, Token
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -112,56 +113,51 @@ def _failure(error: BaseException) -> TaskError:
     text = "".join(traceback.format_exception(error))
     try:
         _loads(_dumps(error))
+        sendable = isinstance(error, Exception)
     except Exception:
         sendable = False
-    else:
-        sendable = isinstance(error, Exception)
     return TaskError(error if sendable else RerankError(f"{type(error).__name__}: {error}"), text)  # type: ignore[arg-type]
 
 
-class _Heard(threading.local):
-    """The warnings of the task that runs in this thread; None = none runs here."""
-
-    notes: list[Note] | None = None
-
-
-_receive = _Heard()
-
-
-_listening: list[Callable[..., Any]] = []
+_receive: ContextVar[list[Note] | None] = ContextVar("_receive", default=None)  # of this thread's task
+_lock, _tasks, _filters = threading.Lock(), list[Token[Any]](), ExitStack()
 
 
 @contextmanager
 def capture_warnings() -> Iterator[list[Note]]:
     """Collect the warnings that this thread issues in the block, instead of showing them."""
-    _listen()
-    before, notes = _receive.notes, list[Note]()
-    _receive.notes = notes
+    token = _receive.set(notes := list[Note]())
+    with _lock:
+        if not _tasks:
+            _filters.enter_context(_listening())
+        _tasks.append(token)
     try:
         yield notes
     finally:
-        _receive.notes = before
+        _receive.reset(token)
+        with _lock:
+            _tasks.remove(token)
+            if not _tasks:  # filters are again those of the caller, which the notes will meet
+                _filters.close()
 
 
-def _listen() -> None:
-    """Collect warnings of tasks from now on; those of others go where they went.
+@contextmanager
+def _listening() -> Iterator[None]:
+    """Collect warnings of tasks; those of others go where they went.
 
-    ``warnings.catch_warnings`` would do for one task, but it is not safe in threads.
+    ``warnings.catch_warnings`` for each task would not be safe in threads.
     """
-    if warnings.showwarning in _listening:
-        return
-    others = warnings.showwarning
+    with warnings.catch_warnings():
 
-    def show(message: Warning | str, category: type[Warning], file: str, line: int, *rest: Any) -> None:
-        if _receive.notes is None:
-            others(message, category, file, line, *rest)
-        else:
-            text = message if isinstance(message, str) else message.args[0]
-            _receive.notes.append((text, category, file, line))
+        def show(message: Any, *where: Any, others: Any = warnings.showwarning) -> None:
+            if (notes := _receive.get()) is None:
+                others(message, *where)
+            else:
+                notes.append((message if isinstance(message, str) else message.args[0], *where[:3]))
 
-    _listening.append(show)
-    warnings.showwarning = show  # type: ignore[assignment]  # file and line, by their short names
-    warnings.simplefilter("always", DataNote)
+        warnings.showwarning = show  # type: ignore[assignment]  # file and line, by their short names
+        warnings.simplefilter("always", DataNote)
+        yield
 
 
 Retrying = Callable[[int, str], None]  # the task's number, and how its worker ended
@@ -278,9 +274,7 @@ class Pool(ABC, Generic[W]):
 
     def _feed(self) -> None:
         """Give a task to each worker that has none; one that is tried again runs alone."""
-        for worker in self.workers:
-            if not worker.started or worker.task is not None:
-                continue
+        for worker in (one for one in self.workers if one.started and one.task is None):
             waiting = self._new or (self._again if not self._busy() else None)
             if waiting:
                 call = self._packed(self._function, self._tasks[waiting[0]])

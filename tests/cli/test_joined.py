@@ -45,13 +45,6 @@ def test_several_dev_files(rerank, parts):
     assert "dev AP" in err
 
 
-def test_an_option_takes_the_place_of_the_files_of_a_configuration(rerank, parts):
-    (parts / "run.yaml").write_text("data: {train: [a.letor, b.letor]}\n")
-    rerank(*LEARN, "run.yaml", "--data", "a.letor", "--out", "m")
-    rerank(*LEARN, "--data", "a.letor", "--out", "a")
-    assert learnt("m") == learnt("a")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

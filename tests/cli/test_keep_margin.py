@@ -61,17 +61,6 @@ def test_eval_counts_the_lists_that_switch(rerank, trained):
     assert "switched" not in found["RR"]
 
 
-def test_a_configuration_with_a_margin(rerank, work):
-    (work / "c.yaml").write_text(
-        "data: {train: train.letor, dev: dev.letor, first_best: input}\n"
-        "learner: {epochs: 1}\nselect: {metric: label@1, keep_margin: .inf}\n"
-    )
-    assert "every first-best is kept" in rerank("train", "c.yaml", "--out", "model").err
-    assert load_model("model").keep_margin == np.inf
-    rerank("train", "c.yaml", "--keep-margin", "none", "--out", "model")
-    assert load_model("model").keep_margin is None
-
-
 def test_seeds_write_every_run_or_the_chosen_one(rerank, work):
     asked = (*TRAIN, "--seeds", 3, "--seed", 7)
     printed = rerank(*asked, "--out", "m.{seed}").err

@@ -50,15 +50,6 @@ def test_what_is_written_is_what_python_computes(rerank, folder):
     assert (folder / "w2").read_bytes() == (folder / "w.tsv").read_bytes()
 
 
-def test_labels_of_both_sets_change_nothing(rerank, folder):
-    rerank("weigh-lists", "train.letor", "test.letor", "--out", "a")
-    for name in ("train.letor", "test.letor"):
-        lists = package.load(name)
-        package.save(lists.replace_labels(np.zeros(lists.n_items)), name, "svmlight")
-    rerank("weigh-lists", "train.letor", "test.letor", "--out", "b", "--jobs", 2)
-    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
-
-
 def test_the_learner_has_the_weights_of_the_verb(rerank, folder):
     rerank("weigh-lists", "train.letor", "test.letor", "--out", "w.tsv", "--set", "components=2", "--seed", 4)
     common = ["--data", "train.letor", "--scaling", "zscore", "--metric", "label@1"]

@@ -198,9 +198,3 @@ def test_inputs_are_not_overwritten(rerank, tables):
     result = rerank("similarity", "lists.tsv", *BY, "--out", ".", code=2)
     assert "lists.tsv is one of the input files" in result.err
     assert (tables / "lists.tsv").read_text() == "qid\tf\n1\t1\n1\t2\n"
-
-
-def test_listed(rerank):
-    found = rerank("list", "kernels").out
-    assert "best pairing of the principal axes" in found
-    assert "ridge" in rerank("list", "kernels", "bhattacharyya").out

@@ -4,44 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from command_line import NBEST
 
 from rerank import load
 
-NBEST = """\
-0 ||| the cat sat ||| lm= -4 tm= -2 ||| -6
-0 ||| the cat sat down ||| lm= -5 tm= -1 ||| -6.5
-0 ||| a cat ||| lm= -3 tm= -5 ||| -8
-1 ||| it rains in the town ||| lm= -7 tm= -3 ||| -10
-1 ||| it rains in town ||| lm= -8 tm= -2.5 ||| -10.5
-2 ||| yes ||| lm= -1 tm= -1 ||| -2
-2 |||  ||| lm= 0 tm= -9 ||| -9
-"""
 DEV = ("dev.nbest", "-f", "moses")
 REF = ("--refs", "dev.ref")
-REFS = "the cat sat down\nit rains in town\nyes\n"
-
-
-@pytest.fixture
-def nbest(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "dev.nbest").write_text(NBEST)
-    (tmp_path / "dev.ref").write_text(REFS)
-    return tmp_path
-
-
-def test_labels_are_made_from_references(rerank, nbest):
-    result = rerank("label", *DEV, *REF, "-m", "sBLEU", "-o", "dev.store")
-    assert result.err.startswith("rerank: sBLEU of 7 items: 0 to 100, mean ")
-    labels = load("dev.store").labels
-    assert labels[1] == labels[4] == labels[5] == pytest.approx(100)
-    assert labels[0] < 100 > labels[3]
-    assert labels[6] == 0
-
-
-def test_errors_become_negative_labels(rerank, nbest):
-    pytest.importorskip("rerank.metrics.edit", reason="WER is not there")
-    rerank("label", *DEV, *REF, "-m", "WER", "-o", "dev.store")
-    np.testing.assert_allclose(load("dev.store").labels, [-25, 0, -75, -25, 0, 0, -100])
+REFS = ["the cat sat down", "it rains in town", "yes"]
 
 
 def test_training_on_labels_made_from_references(rerank, nbest):
@@ -64,14 +33,8 @@ def test_the_best_texts_are_those_that_eval_judges(rerank, nbest):
         rerank("eval", "dev.nbest", "scores", "-f", "moses", "-R", "dev.ref", "--as", "json").out
     )
     chosen = ["a cat", "it rains in the town", ""]
-    expected = sacrebleu.corpus_bleu(chosen, [REFS.splitlines()], tokenize="none", force=True).score
+    expected = sacrebleu.corpus_bleu(chosen, [REFS], tokenize="none", force=True).score
     assert found["systems"][0]["metrics"]["BLEU"]["value"] == pytest.approx(expected, abs=1e-12)
-
-
-def test_predicted_best_texts(rerank, nbest):
-    rerank("train", "--data", *DEV, *REF, "--label", "sBLEU", "--out", "model")
-    out = rerank("predict", "model", *DEV, "--as", "best").out
-    assert out == "the cat sat down\nit rains in town\nyes\n"
 
 
 def test_a_feature_with_the_metrics_name_is_reported(rerank, nbest):
@@ -89,7 +52,7 @@ def test_consensus_features_are_added_by_name(rerank, nbest):
     )
     lists = load("c.store")
     assert lists.names()[-2:] == ["consensus.ngram1.median", "consensus.lm.median"]
-    np.testing.assert_allclose(lists.features.column(2)[:3], [(1 + 1 / 3) / 2, (3 / 4 + 1 / 4) / 2, 1 / 2])
+    np.testing.assert_allclose(lists.features.column(3)[:3], [(1 + 1 / 3) / 2, (3 / 4 + 1 / 4) / 2, 1 / 2])
     assert "did you mean 'median'" in rerank(*asked, "medan", "-o", "x.store", code=2).err
 
 

@@ -43,30 +43,6 @@ def test_no_improvement_is_reported(rerank, nbest):
     np.testing.assert_array_equal(load_model("again").weights, load_model("model").weights)
 
 
-def test_the_metric_is_named_in_three_ways(rerank, nbest):
-    (nbest / "mert.yaml").write_text(
-        "data: {train: dev.nbest, format: moses, refs: [dev.ref]}\nlearner: {name: mert, metric: BLEU}\n"
-    )
-    rerank(*TRAIN, "--metric", "BLEU", "--out", "a")
-    rerank(*TRAIN, "--set", "metric=BLEU", "--out", "b")
-    rerank("train", "mert.yaml", "--out", "c")
-    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
-    rerank(*TRAIN, "--metric", "WER", "--out", "a")
-    rerank("train", "mert.yaml", "--metric", "WER", "--out", "b")  # the option takes the place of the file's
-    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes()
-    with (nbest / "mert.yaml").open("a") as file:
-        file.write("select: {metric: WER}\n")
-    result = rerank("train", "mert.yaml", "--out", "c", code=2)
-    assert result.err == "rerank: select.metric is 'WER' but learner.metric is 'BLEU': give one\n"
-
-
-def test_the_same_bytes_for_any_number_of_jobs(rerank, nbest):
-    for jobs in (1, 2, 3, 0):
-        rerank(*TRAIN, "--metric", "WER", "--jobs", jobs, "--out", f"model{jobs}")
-    assert len({(nbest / f"model{jobs}").read_bytes() for jobs in (1, 2, 3, 0)}) == 1
-    assert "jobs: found -1" in rerank(*TRAIN, "-m", "WER", "--jobs", -1, "--out", "x", code=2).err
-
-
 def test_weights_come_from_files(rerank, nbest):
     settings = ("--metric", "WER", "--set", "restarts=0", "--set", "perturbations=0")
     (nbest / "run.yaml").write_text("data: {init: moses.ini}\n")

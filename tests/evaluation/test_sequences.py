@@ -67,15 +67,6 @@ def test_labels_of_texts_are_those_of_lists():
     assert np.argmax(lists.labels[:2]) == 0
 
 
-def test_compare_is_what_the_command_line_prints():
-    systems = {"a": SCORES, "b": [[-score for score in row] for row in SCORES]}
-    found = rerank.compare(LABELS, systems, ["RR"], samples=100)
-    flat = {name: [score for row in rows for score in row] for name, rows in systems.items()}
-    expected = rerank.compare(LISTS, flat, ["RR"], samples=100)
-    assert found.as_json() == expected.as_json()
-    assert found.text().split(maxsplit=1)[0] == "RR"
-
-
 def test_saved_sequences_are_read_again(tmp_path):
     path = tmp_path / "a.store"
     rerank.save(TEXTS, path, refs=REFERENCES)

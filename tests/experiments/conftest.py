@@ -29,6 +29,8 @@ learners:
   perceptron: {epochs: 3}
 """
 )
+# The same with one quick row.
+SHORT = TWO_FOLDS + "select: {metric: AP}\nmetrics: [AP, RR]\nlearners: {ridge: }\n"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from rerank.experiments.run import run
 from rerank.training.config import read_config
 from rerank.training.train import train_files
 
-from .conftest import CONFIG, tree
+from .conftest import CONFIG, SHORT, tree
 
 
 def test_a_cell_has_the_scores_and_metrics_of_the_model_that_train_gives(folder):
@@ -76,8 +76,7 @@ def test_files_that_change_while_they_are_read_are_not_stored_under_the_old_dige
             file.write("1 qid:new 1:1 2:2 3:3\n")
         return lists
 
-    short = (folder / "run.yaml").read_text().partition("select:")[0]
-    (folder / "run.yaml").write_text(f"{short}metrics: [AP]\nlearners: {{random: }}\n")
+    (folder / "run.yaml").write_text(SHORT)
     monkeypatch.setattr(parts, "load_part", load_and_change)
     with pytest.raises(RerankError, match=r"folda/train.letor: changed while it was read"):
         run("run.yaml", "out")

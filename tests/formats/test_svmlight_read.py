@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz.mutated import mutated_files
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import check_as_slowly, quietly, same_bits, silent
 from reference import svmlight as slow
@@ -175,15 +175,6 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     if layout == "dense" and b"999999" in content:
         layout = "auto"
     check_any(tmp_path_factory.getbasetemp(), content, layout=layout)
-
-
-@given(st.binary(max_size=60))
-@settings(max_examples=120, deadline=None)
-def test_garbage_fails_at_the_line_where_the_slow_reader_fails(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    assume(not data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")))
-    check_any(tmp_path_factory.getbasetemp(), data)
 
 
 def large_file(rng: random.Random, n_lines: int, density: float) -> list[bytes]:

@@ -66,7 +66,7 @@ def test_files_of_every_form(tmp_path: Path, seed: int) -> None:
 
 
 @given(content=mutated_files(random_file, PIECES), piece=st.sampled_from([60, 500, 2000]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_mutated_files(tmp_path_factory: pytest.TempPathFactory, content: bytes, piece: int) -> None:
     path = tmp_path_factory.getbasetemp() / "mutated.txt"
     path.write_bytes(content)

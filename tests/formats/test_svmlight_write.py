@@ -59,7 +59,7 @@ def candidate_lists(draw: st.DrawFn) -> CandidateLists:
 
 
 @given(candidate_lists())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists) -> None:
     path = str(tmp_path_factory.getbasetemp() / "round.txt")
     SVMLight().write(lists, path)

@@ -325,7 +325,7 @@ def sets(draw: st.DrawFn) -> CandidateLists:
     )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(sets(), st.sampled_from(["csv", "tsv"]))
 def test_what_is_written_reads_back(
     tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists, suffix: str

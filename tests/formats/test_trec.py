@@ -334,7 +334,7 @@ def slowly(data: bytes) -> dict[str, list[tuple[bytes, int, float]]] | int | Non
     return again if again is not None else out or None
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(st.integers(0, 10**9))
 def test_changed_files_fail_or_read_as_the_slow_reader(
     tmp_path_factory: pytest.TempPathFactory, seed: int

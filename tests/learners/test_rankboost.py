@@ -190,7 +190,7 @@ def test_costs_multiply_the_change_of_right_and_of_wrong_pairs():
 
 
 @pytest.mark.filterwarnings("ignore:drawn lists. rankboost learnt nothing")
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(SETTINGS),

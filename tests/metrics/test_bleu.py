@@ -30,7 +30,7 @@ def expected_statistics(lists):
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.integers(1, 3).flatmap(
         lambda r: st.lists(

@@ -105,12 +105,12 @@ def test_edges(text: str) -> None:
 
 
 @given(st.text("0123456789.-+eE :x\t", max_size=24))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_any_token(text: str) -> None:
     check(text.encode())
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_repr_of_any_float(value: float) -> None:
     check(repr(value).encode())

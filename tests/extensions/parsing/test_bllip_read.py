@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from fuzz.mutated import mutated_files
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from reading import check_as_slowly
 from reference import bllip as slow
 
@@ -108,21 +107,6 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     assume(all(number < 100_000 or number > 99_999_999 for number in twin_ids))  # names take memory
     check_as_slowly(
         tmp_path_factory.getbasetemp() / "mutated", content, slow.read, check_against, format="bllip"
-    )
-
-
-@given(st.binary(max_size=40), st.booleans())
-@settings(max_examples=300)
-def test_garbage_fails_at_the_line_where_the_slow_reader_fails(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, headed: bool
-) -> None:
-    assume(not data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")))
-    check_as_slowly(
-        tmp_path_factory.getbasetemp() / "garbage",
-        b"S=1\n" * headed + data,
-        slow.read,
-        check_against,
-        format="bllip",
     )
 
 

@@ -67,7 +67,7 @@ def outcome(text: str) -> tuple[twin.FaultError | None, list]:
         return fault, []
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.integers(0, 10**9))
 def test_equal_to_the_twin(seed: int) -> None:
     draw = random.Random(seed)

@@ -76,15 +76,6 @@ def test_equal_points_have_distance_0_and_all_others_do_not(layout):
     assert (distances >= 0).all()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_points_of_a_list_do_not_depend_on_other_lists(layout):
-    X = random_points(5, [3, 4], 4, True)
-    both = Points(in_layout(X, layout, group=[3, 4]))
-    alone = Points(in_layout(X[3:], layout, group=[4]))
-    np.testing.assert_array_equal(both.norms[3:], alone.norms)
-    np.testing.assert_allclose(both.products(both, slice(3, 7))[:, 3:], alone.products(alone), rtol=1e-14)
-
-
 def test_no_copy_of_dense_float64_values_and_no_transposed_ones_in_a_pickle():
     lists = CandidateLists.from_arrays(np.ones((5, 2)))
     points = Points(lists)

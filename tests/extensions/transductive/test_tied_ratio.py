@@ -16,7 +16,6 @@ from rerank.core.errors import ConfigError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation
 from rerank.extensions.transductive.lists import single
-from rerank.extensions.transductive.pseudo_margin import PseudoMargin
 from rerank.extensions.transductive.tied_ratio import RatioPairs, TiedRatio, tied_share
 from rerank.learners.rankboost import RankBoost
 
@@ -94,16 +93,6 @@ def test_the_pairs_that_are_tied_are_the_best_choice(n_tied):
     assert found == pytest.approx(slow.least_loss(n_tied, every_pair(4), scores))
 
 
-def test_without_tied_pairs_they_are_pseudo_margins():
-    lists, test = some_lists(3), some_lists(4)
-    one = single(test, 3, labels=False)
-    scores = [
-        method(base={"rounds": 10}, **more).adapter(lists).adapt(one, np.random.default_rng(0)).scored(one)
-        for method, more in ((PseudoMargin, {}), (TiedRatio, {"tied": 0.0}))
-    ]
-    np.testing.assert_allclose(*scores, atol=1e-9)
-
-
 def test_the_share_is_the_mean_over_labelled_lists():
     y = [0, 0, 1, 2, np.nan, 1, 1, 3]
     lists = CandidateLists.from_arrays(np.arange(8.0)[:, None], y, group=[5, 2, 1])
@@ -136,10 +125,3 @@ def test_one_item_and_equal_items_keep_the_unadapted_ranking():
     for n, reason in ((1, "one item"), (4, "all unlabelled pairs are tied")):
         one = single(CandidateLists.from_arrays(np.ones((n, 4))), 0, labels=False)
         assert adapter.adapt(one, np.random.default_rng(0)).reason == reason
-
-
-def test_a_weak_ranker_moves_the_scores():
-    scores = np.array([0.0, 1.0, 5.0])
-    moved = RatioPairs(np.zeros(3), 0.3)
-    moved.advance(scores, 2.0)
-    assert moved.loss() == RatioPairs(2 * scores, 0.3).loss()

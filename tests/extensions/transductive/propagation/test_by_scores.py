@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from reference import score_propagation as slow
-from small_training import fit, rewritten, saved
+from small_training import fit, rewritten
 
 from rerank.core.errors import ConfigError, DataError, FitError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.extensions.transductive.adapter import packed_json
-from rerank.extensions.transductive.propagation.by_scores import PropagateScores, ScorePropagationModel
+from rerank.extensions.transductive.propagation.by_scores import PropagateScores
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 
@@ -72,17 +72,6 @@ def test_equal_scores_are_no_agreement_but_finite():
     model = fit(PropagateScores(base={"name": "rankboost", "rounds": 3}), train)
     test = CandidateLists.from_arrays(np.full((4, 4), 3.0))
     assert np.ptp(model.score(test)) == 0
-
-
-@pytest.mark.parametrize("base", BASES)
-def test_a_saved_model_ranks_as_before(base, tmp_path):
-    train, test = some_lists(1), some_lists(2, (5, 6, 3))
-    model = fit(PropagateScores(base=base, neighbours=3), train)
-    again = saved(model, tmp_path)
-    assert isinstance(again, ScorePropagationModel)
-    assert again.nodes.lists.labels is None  # no label leaves the training data
-    np.testing.assert_array_equal(again.score(test), model.score(test))
-    assert again.described() == model.described()
 
 
 @pytest.mark.parametrize(

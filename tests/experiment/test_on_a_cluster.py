@@ -162,7 +162,7 @@ def test_every_verb_gives_the_same_bytes(name, here, cluster, monkeypatch):
     monkeypatch.setattr(Cluster, "submitted", lambda *given: sent.append(given) or submitted(*given))
     found = {}
     two = [{"jobs": 2}] if name == "ablation" else []  # which has no test of its own
-    for workers in ({"jobs": 1}, {"cluster": cluster}, *two):
+    for workers in ({"jobs": 1}, *two, {"cluster": cluster}):
         out = here / f"{name}-{next(iter(workers.values()))}".replace("/", "")
         out.mkdir()
         VERBS[name](str(out), workers)

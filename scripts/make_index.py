@@ -24,7 +24,7 @@ from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.metrics.judging import SETS  # noqa: E402
 from rerank.metrics.signatures import NORMALISERS  # noqa: E402
 from rerank.models.base import CALIBRATIONS, MODELS  # noqa: E402
-from rerank.models.exchange.weights import MODEL_FORMATS  # noqa: E402
+from rerank.models.exchange.base import EXCHANGE  # noqa: E402
 from rerank.models.feature_sources import SOURCES  # noqa: E402
 from rerank.similarity.base import ITEM_KERNELS, KERNELS  # noqa: E402
 from rerank.training.steps import STEPS  # noqa: E402
@@ -37,7 +37,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
     FAMILIES,
     NORMALISERS,
     MODELS,
-    MODEL_FORMATS,
+    EXCHANGE,
     CALIBRATIONS,
     SOURCES,
     *_OF_LISTS,

@@ -87,11 +87,7 @@ VERBS = {
         "models.export_",
         "Write a model for another program: code, SQL, or the format of a server or library.",
     ),
-    "import": ("models.import_whole", "Make a model from one that another program has trained."),
-    "weights": (
-        "models.WEIGHTS",
-        "Convert models to and from other tools' files: linear weights, models of SVM-light-TK.",
-    ),
+    "import": ("models.import_", "Make a model from one that another program has trained."),
 }
 
 

@@ -43,7 +43,7 @@ def help_(given: Help) -> None:
 
     \b
     rerank help tutorial
-    rerank help weights export
+    rerank help features text
     rerank help bootstrap
     """
     manual, typed = pages(), " ".join(given.topic)

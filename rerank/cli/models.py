@@ -1,12 +1,16 @@
-"""``rerank show`` and ``rerank weights``: print models, and convert them to and from other tools."""
+"""``rerank show``, ``rerank export`` and ``rerank import``: models for people and other programs."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rerank.cli.frame import Output, Verb, VerbGroup, inform, verb, write
+from rerank.cli.frame import Output, Verb, inform, verb, write
 from rerank.core.settings import setting
-from rerank.models.exchange.settings import ExportModel, ExportWeights, ImportModel, ImportWeights
+from rerank.core.text import count
+from rerank.models.exchange.settings import ExportModel, ImportModel
+
+if TYPE_CHECKING:
+    from rerank.models.base import Model
 
 
 class Show(Output, Verb):
@@ -70,86 +74,53 @@ def show(given: Show) -> None:
     )
 
 
-class Import(ImportWeights, Verb):
-    """Options of ``rerank weights import``."""
+def _size(model: Model) -> str:
+    """How many weights a model has, or support items, or features."""
+    from rerank.models.linear import LinearModel
+    from rerank.models.preference import PreferenceModel
+
+    if isinstance(model, LinearModel):
+        return count(len(model.weights), "weight")
+    if isinstance(model, PreferenceModel):
+        return count(len(model.explain()), "support item")
+    return count(len(model.input_names), "feature")
 
 
-@verb(Import)
-def import_(given: Import) -> None:
-    """Make a model from a weight file, or from a model of SVM-light-TK.
-
-    \b
-    rerank weights import moses.ini --out model
-    rerank weights import svm_model --tree-names question,passage --out model
-    """
-    from rerank.models.exchange.weights import import_weights, size_of_model
-
-    names = [name.strip() for name in given.tree_names.split(",")] if given.tree_names else []
-    model = import_weights(
-        given.weights, given.out, given.format, feature_names=given.feature_names, tree_names=names
-    )
-    inform(f"{size_of_model(model, of_raw=True)} to {given.out}")
-
-
-class Export(ExportWeights, Verb):
-    """Options of ``rerank weights export``."""
-
-
-@verb(Export)
-def export(given: Export) -> None:
-    """Write a linear model's weights of the raw features, or a preference model for SVM-light-TK.
-
-    \b
-    rerank weights export model --as moses-ini --ini moses.ini --out tuned.ini
-    rerank weights export model --as svmtk-pairs --out svm_model
-    """
-    from rerank.models.exchange.weights import export_notes, export_weights
-
-    found = export_weights(given.model, given.out, given.to, ini=given.ini, feature_names=given.feature_names)
-    for text in export_notes(found, given.model, given.out):
-        inform(f"note: {text}")
-
-
-class ExportWhole(ExportModel, Verb):
+class Export(ExportModel, Verb):
     """Options of ``rerank export``."""
 
 
-@verb(ExportWhole)
-def export_(given: ExportWhole) -> None:
+@verb(Export)
+def export_(given: Export) -> None:
     """Write a model for another program: code, SQL, or the format of a server or library.
 
     \b
     rerank export model --to c --out model.h
     rerank export model --to sql --dialect duckdb --out score.sql
+    rerank export model --to moses-ini --ini moses.ini --out tuned.ini
     """
     from rerank.models.exchange.base import export
-    from rerank.models.exchange.weights import size_of_model
 
     found = export(**given.others())
-    inform(f"{given.to}: a {found.kind} model, {size_of_model(found)}, to {given.out}")
+    inform(f"{given.to}: a {found.kind} model, {_size(found)}, to {given.out}")
 
 
-class ImportWhole(ImportModel, Verb):
+class Import(ImportModel, Verb):
     """Options of ``rerank import``."""
 
 
-@verb(ImportWhole)
-def import_whole(given: ImportWhole) -> None:
+@verb(Import)
+def import_(given: Import) -> None:
     """Make a model from one that another program has trained.
 
     \b
     rerank import ensemble.xml --from ranklib --out model
     rerank import booster.json --from xgboost --out model
+    rerank import moses.ini --out model
     """
     from rerank.models.exchange.base import import_model
-    from rerank.models.exchange.weights import size_of_model
 
-    found = import_model(**given.others())
+    names = [name.strip() for name in given.tree_names.split(",")] if given.tree_names else None
+    found = import_model(**given.others("tree_names"), tree_names=names)
     format = found.training.notes["imported from"]
-    inform(f"{format}: a {found.kind} model, {size_of_model(found)}, to {given.out}")
-
-
-WEIGHTS = VerbGroup(
-    "Convert models to and from other tools' files: linear weights, models of SVM-light-TK.",
-    {"import": import_, "export": export},
-)
+    inform(f"{format}: a {found.kind} model, {_size(found)}, to {given.out}")

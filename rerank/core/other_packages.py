@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GROUP = "rerank.extensions"
 # Kinds of registries that take entries of others; in names of entry points a hyphen stands for a blank.
-OPEN = ("learner", "metric", "format", "weights format", "model", "model format", "kernel", "kernel of items")
+OPEN = ("learner", "metric", "format", "weights format", "model", "exchange", "kernel", "kernel of items")
 
 
 class Offer(NamedTuple):

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
 # Columns that users know by other names.
 WORDS = {
-    "structures": "further trees",
-    "traces": "structures",
-    "natives": "native structures",
+    **{"first_best": "first-stage order", "rows": "order of lines", "gold": "gold trees"},
+    **{"structures": "further trees", "traces": "structures", "natives": "native structures"},
     "counts": "saved counts",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
@@ -198,7 +197,7 @@ class Format(ABC):
 
         self._write_stream(stream.watched(watch), path)
         if left:
-            lost = ", ".join(WORDS.get(name, name) for name in COLUMNS if name in left)
+            lost = ", ".join(WORDS.get(name, name.replace("_", " ")) for name in COLUMNS if name in left)
             warnings.warn(f"{path}: {self.name} holds no {lost}; left out", DataNote, stacklevel=2)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -126,6 +127,10 @@ class Tsv(WeightsFormat):
     name = "tsv"
     summary = "name<TAB>weight per line"
 
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return bool(re.match(rb"\s*[^\n]+\t[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*(?:\n|$)", head))
+
     def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
         weights: dict[str, float] = {}
         for source, number, line in weight_lines(path, "name<TAB>weight"):
@@ -200,20 +205,14 @@ def read_list_weights(path: str, lists: CandidateLists) -> Floats:
         weights[i] = finite(cells[-1], name, number, "weight")
         if not weights[i] >= 0:
             raise FormatError(name, number, f"weight {quoted(cells[-1])}", "a number that is not negative")
-    _check_all(name, lists, weights)
-    return weights
-
-
-def _check_all(name: str, lists: CandidateLists, weights: Floats) -> None:
-    """Raise DataError if a list has no weight, or every weight is 0."""
     left = np.flatnonzero(np.isnan(weights))
     if len(left):
-        first = lists.list_id(int(left[0]))
-        text = f"no weight of list {first!r} of {lists.source}"
+        found = f"no weight of list {lists.list_id(int(left[0]))!r} of {lists.source}"
         more = f", nor of {len(left) - 1} more" if len(left) > 1 else ""
-        raise DataError(f"{name}: found {text}{more}; expected every training list once")
+        raise DataError(f"{name}: found {found}{more}; expected every training list once")
     if not weights.any():
         raise DataError(f"{name}: every weight is 0, expected one above 0")
+    return weights
 
 
 def _ids(lists: CandidateLists) -> list[str]:
@@ -222,7 +221,6 @@ def _ids(lists: CandidateLists) -> list[str]:
     seen: set[str] = set()
     for one in ids:
         if one in seen:
-            text = f"two lists have the id {one!r}, and weights belong to lists by their ids"
-            raise DataError(f"{lists.source}: {text}")
+            raise DataError(f"{lists.source}: two lists have the id {one!r}; weights are matched by ids")
         seen.add(one)
     return ids

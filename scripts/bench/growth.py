@@ -183,7 +183,7 @@ def write_files(shape: str, n: int) -> None:
 def verb_work(name: str, shape: str, n: int) -> WORK:
     """Return a call of the command line."""
     write_files(shape, n)
-    run("weights import weights.tsv --out model")
+    run("import weights.tsv --out model")
     if name == "report":
         run("run data.yaml --out data.experiment")
     return lambda: run(VERBS[name])

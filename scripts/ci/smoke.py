@@ -100,7 +100,7 @@ COMMANDS = [
     (0, "importance weights ranksvm.model test.letor"),
     (0, "importance permute ranksvm.model test.letor -m AP"),
     (0, "export rankboost.model --to c --out model.h"),
-    (0, "weights export ranksvm.model --as tsv --out weights.tsv"),
+    (0, "export ranksvm.model --to tsv --out weights.tsv"),
 ]
 
 

@@ -108,12 +108,12 @@ def test_a_warning_of_python_is_one_line(rerank, work, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "verb", ["validate -", "predict m -", "eval -", "convert - --out x.store", "weights import - --out m"]
+    "verb", ["validate -", "predict m -", "eval -", "convert - --out x.store", "import - --out m"]
 )
 def test_standard_input_that_is_closed_is_one_line(rerank, work, monkeypatch, verb):
     monkeypatch.setattr(sys, "stdin", None)
     (work / "w").write_text("1\t1\n")
-    rerank("weights", "import", "w", "--out", "m")
+    rerank("import", "w", "--from", "tsv", "--out", "m")
     assert rerank(*verb.split(), code=2).err == "rerank: <stdin>: is closed\n"
 
 
@@ -140,7 +140,7 @@ def test_a_message_that_cannot_be_written_is_dropped(work):
 
 def test_output_that_the_terminal_cannot_encode_is_escaped(work):
     (work / "w").write_bytes("größe\t1\n".encode() + b"\xff\xfe\t2\n")
-    for line in ("weights import w --out m", "show m"):
+    for line in ("import w --out m", "show m"):
         command = [sys.executable, "-m", "rerank", *line.split()]
         found = subprocess.run(
             command, capture_output=True, env={**HERE, "PYTHONIOENCODING": "ascii"}, check=True
@@ -151,7 +151,7 @@ def test_output_that_the_terminal_cannot_encode_is_escaped(work):
 
 def test_names_in_tables_can_be_printed(rerank, work):
     (work / "w").write_text("\x1b[31mred\u202e\t1\n")
-    rerank("weights", "import", "w", "--out", "m")
+    rerank("import", "w", "--from", "tsv", "--out", "m")
     assert r"\x1b[31mred\u202e" in rerank("show", "m").out
     (work / "\x1b[2J.scores").write_text("1\n" * 72)
     out = rerank("eval", "test.letor", "\x1b[2J.scores", "-m", "AP").out

@@ -115,8 +115,6 @@ VERBS = {
     "similarity": "{data}",
     "weigh-lists": "{data} more.letor --out o",
     "import": "grown.txt --out m",
-    "weights import": "w.tsv --out m",
-    "weights export": "model --as tsv --out w",
     "list": "learners",
     "doctor": "",
 }
@@ -256,8 +254,8 @@ ALSO = {
     "--unlabelled": "--learner list-iw",
     "--replicas": "a.scores b.scores",
     "--entities": "--tagged _",
-    "--ini": "--as moses-ini",
-    "--tree-names": "--format svmtk",
+    "--ini": "--to moses-ini",
+    "import --tree-names": "--from svmtk",
     "--nearest": "--out o",
     "--repair": "--out o",
     "--cache-nearest": "--cache filled",
@@ -293,7 +291,7 @@ def files(tmp_path, monkeypatch, rerank):
     (tmp_path / "w.tsv").write_text("1\t0.5\n")
     (tmp_path / "a.ini").write_text("[weight]\nlm= 1\n")
     for name in ("model", "second.model"):
-        rerank("weights", "import", "w.tsv", "--out", name)
+        rerank("import", "w.tsv", "--out", name)
     LEARNERS.names()
     monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
     lists = CandidateLists.from_arrays([[1.0], [2.0]], [0, 1])
@@ -350,7 +348,7 @@ def test_options_of_reading_are_accepted_by_every_verb(option, rerank, files):
         value = f"more.{data.rpartition('.')[2]}"
     for verb, command in commands():
         parameter = next((one for one in command.params if one.name == option), None)
-        own = verb == "show" or verb.startswith("weights") or (verb, option) == ("features qa", "match")
+        own = verb in ("show", "import", "export") or (verb, option) == ("features qa", "match")
         if parameter is None or own:  # it is an option of the verb
             continue
         choices = parameter.metavar.split("|") if parameter.metavar else [None]

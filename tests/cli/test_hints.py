@@ -18,7 +18,7 @@ def files(tmp_path, monkeypatch, rerank):
     monkeypatch.chdir(tmp_path)
     for name, text in {"a.letor": LISTS, "s": "2\n1\n", "t": "1\n2\n", "w": "1\t0.5\n"}.items():
         (tmp_path / name).write_text(text)
-    rerank("weights", "import", "w", "--out", "model")
+    rerank("import", "w", "--from", "tsv", "--out", "model")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ COMMANDS = (
     *(f"predict K C.csv --classes --label-column labels --as {form}" for form in ("classes", "table")),
     *(f"convert A.jsonl --out - --to {form}" for form in ("jsonl", "table")),
     "report R --choices --costs",
-    "weights export M --as tsv --out -",
+    "export M --to tsv --out -",
     "run E.yaml --dry-run --out R",
     "run E.yaml --list --out R",
     "run E.yaml --status --out R",
@@ -260,7 +260,7 @@ def test_records_keep_names(typed):
 def test_records_keep_bytes_that_are_not_utf8(rerank, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("w").write_bytes(b"\xff\xfeb\t1\n")
-    rerank("weights", "import", "w", "--out", "m")
+    rerank("import", "w", "--from", "tsv", "--out", "m")
     assert piped(["show", "m", "--as", "csv"]) == b"name,weight\n\xff\xfeb,1.0\n"
     assert json.loads(piped(["show", "m", "--as", "json"]))["weights"]
 

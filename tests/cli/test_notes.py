@@ -184,7 +184,7 @@ def test_a_run_without_ids_says_that_it_numbers_documents(rerank, work):
     (work / "a.csv").write_text("qid,label,x\n1,1,3\n1,0,2\n")
     (work / "b.csv").write_text("qid,docid,label,x\n1,d1,1,3\n1,d2,0,2\n")
     (work / "w").write_text("x\t1\n")
-    rerank("weights", "import", "w", "--out", "m")
+    rerank("import", "w", "--from", "tsv", "--out", "m")
     note = "a.csv: items have no ids: the run names the documents of each list 1, 2, 3 ..."
     result = rerank("predict", "m", "a.csv", "--as", "run")
     assert (note in result.err, result.out.split()[2]) == (True, "1")
@@ -200,7 +200,7 @@ def test_a_run_that_is_written_here_is_read_without_a_note(rerank, work, ids):
     rows = [f"q{q},{f'd{d},' * ids}{float(scores[q, d])!r}" for q in range(4) for d in range(30)]
     (work / "a.csv").write_text("\n".join([f"qid,{'docid,' * ids}x", *rows]) + "\n")
     (work / "w").write_text("x\t1\n")
-    rerank("weights", "import", "w", "--out", "m")
+    rerank("import", "w", "--from", "tsv", "--out", "m")
     rerank("predict", "m", "a.csv", "--as", "run", "--out", "a.run")
     assert "note" not in rerank("validate", "a.run").err
     lines = (work / "a.run").read_text().splitlines()

@@ -46,12 +46,12 @@ INPUTS = [
     "label {dev.nbest} --refs {dev.ref} --metric sBLEU --to moses --out OUT",
     "features consensus {dev.nbest} --by ngram1 --to moses --out OUT",
     "features select {train.letor} --keep 2 --to svmlight --out OUT",
-    "weights import {w.tsv} --out OUT",
-    "weights import b --format bllip --feature-names {ids} --out OUT",
-    "weights export {model} --as tsv --out OUT",
+    "import {w.tsv} --out OUT",
+    "import b --from bllip --feature-names {ids} --out OUT",
+    "export {model} --to tsv --out OUT",
     "export {model} --to python --out OUT",
     "import {linear.txt} --from ranklib --out OUT",
-    "weights export model --as moses-ini --ini {moses.ini} --out OUT",
+    "export model --to moses-ini --ini {moses.ini} --out OUT",
 ]
 
 

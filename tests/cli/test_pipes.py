@@ -145,8 +145,8 @@ weigh-lists |train |test --basis kernel --out OUT
 similarity |test --out OUT
 importance weights |model |test
 importance permute |model |test -m RR
-weights import |a.weights --out OUT
-weights export |model --as tsv --out OUT
+import |a.weights --out OUT
+export |model --to tsv --out OUT
 label |bundle.tar --native |natives.tar -m GDT
 """.strip().split("\n")
 

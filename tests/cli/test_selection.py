@@ -121,7 +121,7 @@ def test_show_filters_features_and_prints_raw_weights(rerank, work):
     )
     assert "weights   of the scaled features, (x - shift) / divisor; --unscaled" in rerank("show", "m").out
     assert rerank("show", "m", "--as", "csv").out.startswith("name,weight,shift,divisor,raw_weight\n")
-    exported = rerank("weights", "export", "m", "--as", "tsv", "--out", "-")
+    exported = rerank("export", "m", "--to", "tsv", "--out", "-")
     assert f"bigram_overlap\t{row['raw_weight']!r}" in exported.out
     assert "weights of the raw features, from scaling zscore, without the constant" in exported.err
     assert (

@@ -48,7 +48,7 @@ def test_weights_come_from_files(rerank, nbest):
     (nbest / "run.yaml").write_text("data: {init: moses.ini}\n")
     rerank(*TRAIN, *settings, "--init", "moses.ini", "--out", "a")
     rerank("train", "run.yaml", *TRAIN[1:], *settings, "--out", "b")
-    rerank("weights", "import", "moses.ini", "--out", "start")
+    rerank("import", "moses.ini", "--out", "start")
     rerank(*TRAIN, *settings, "--init", "start", "--out", "c")
     assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
     assert load_model("a").training.rounds.init == "given"
@@ -86,21 +86,21 @@ def test_weights_of_the_first_stage_are_named(rerank, nbest, learner):
 @pytest.mark.parametrize("scaling", ["none", "zscore"])
 def test_weights_go_back_into_moses_ini(rerank, nbest, scaling):
     rerank(*TRAIN, "--metric", "BLEU", "--scaling", scaling, "--out", "model")
-    rerank("weights", "export", "model", "--as", "moses-ini", "--ini", "moses.ini", "--out", "tuned.ini")
+    rerank("export", "model", "--to", "moses-ini", "--ini", "moses.ini", "--out", "tuned.ini")
     lines = (nbest / "tuned.ini").read_text().splitlines()
     assert lines[:4] == ["[feature]", "x", "", "[weight]"]
-    rerank("weights", "import", "tuned.ini", "--out", "back")
+    rerank("import", "tuned.ini", "--out", "back")
     for name in ("model", "back"):
         rerank("predict", name, "dev.nbest", "-f", "moses", "--as", "best", "--out", f"{name}.txt")
     assert (nbest / "model.txt").read_text() == "the cat sat down\nit rains in town\nyes\n"
     assert (nbest / "back.txt").read_text() == (nbest / "model.txt").read_text()
-    out = rerank("weights", "export", "model", "--as", "tsv", "--out", "-").out
+    out = rerank("export", "model", "--to", "tsv", "--out", "-").out
     assert [line.split("\t")[0] for line in out.splitlines()] == ["lm", "tm_0", "tm_1"]
 
 
 def test_what_cannot_be_exported_is_an_error(rerank, nbest):
     rerank(*TRAIN, "--metric", "BLEU", "--scaling", "list-zscore", "--out", "model")
-    result = rerank("weights", "export", "model", "--as", "tsv", "--out", "-", code=2)
+    result = rerank("export", "model", "--to", "tsv", "--out", "-", code=2)
     assert result.err.startswith("rerank: model: scaling list-zscore has no fixed factor")
-    result = rerank("weights", "export", "dev.nbest", "--as", "tsv", "--out", "-", code=2)
+    result = rerank("export", "dev.nbest", "--to", "tsv", "--out", "-", code=2)
     assert "expected a model file written by rerank" in result.err

@@ -65,9 +65,9 @@ WRONG = [
     ((*MERT, "--out", "timing.c", "--curve", "c"), "--curve: timing.c is the output of --out"),
     ((*MERT, "--out", "-", "--curve", "-"), "--curve: - is the output of --out"),
     ((*MERT, *M, "--curve", "c{seed}", "--seeds", "2"), "--curve: {seed} is for --out alone"),
-    (("weights", "import", "voted", *M), "voted: found a model or another archive, expected a file"),
-    (("weights", "export", "voted", "--as", "tsv", *M), "voted: found a model of kind voted"),
-    (("weights", "export", "kept", "--as", "tsv", "--ini", "x", *M), "format tsv do not use --ini"),
+    (("import", "voted", *M), "voted: found a model of unknown format, expected --from"),
+    (("export", "voted", "--to", "tsv", *M), "voted: a voted model: votes are counted within each list"),
+    (("export", "kept", "--to", "tsv", "--ini", "x", *M), "--ini: not used by the format tsv"),
     (("predict", "archive", "dev.nbest", "-f", "moses"), "archive: found something else, or a damaged file"),
 ]
 
@@ -101,8 +101,11 @@ def test_a_mistake_is_a_one_line_error_with_exit_2_and_writes_nothing(rerank, fi
 
 
 def test_a_keep_margin_is_not_lost_in_silence(rerank, files):
-    result = rerank("weights", "export", "kept", "--as", "tsv", "--out", "-")
-    assert result.err == "rerank: note: kept: its keep margin 0.5 is not a weight, so it is left out\n"
+    result = rerank("export", "kept", "--to", "tsv", "--out", "-")
+    assert result.err.splitlines() == [
+        "rerank: note: kept: its keep margin 0.5 is no part of a score, so it is left out",
+        "rerank: tsv: a linear model, 3 weights, to -",
+    ]
     assert [line.split("\t")[0] for line in result.out.splitlines()] == ["lm", "tm_0", "tm_1"]
 
 
@@ -136,10 +139,10 @@ def test_models_are_written_and_read_as_archives_and_through_pipes(rerank, files
     assert load_model("both").explain() == load_model("voted").explain(), done.stderr
     done = shell("rerank predict - dev.nbest -f moses < voted", files)
     assert done.stdout.decode() == expected
-    rerank("weights", "export", "kept", "--as", "tsv", "--out", "kept.tsv")
-    rerank("weights", "import", "kept.tsv", "--out", "plain.xz")
+    rerank("export", "kept", "--to", "tsv", "--out", "kept.tsv")
+    rerank("import", "kept.tsv", "--out", "plain.xz")
     assert load_model("plain.xz").explain() == load_model("kept").explain()
-    done = shell("gzip < kept | rerank weights export - --as tsv --out -", files)
+    done = shell("gzip < kept | rerank export - --to tsv --out -", files)
     assert done.stdout == (files / "kept.tsv").read_bytes()
 
 
@@ -159,7 +162,7 @@ def test_a_full_disk_is_reported(rerank, files):
     rerank(*MERT, "--out", "/dev/null")
 
 
-@pytest.mark.parametrize("command", ["--help", "--version", "show kept", "weights export kept --as tsv -o -"])
+@pytest.mark.parametrize("command", ["--help", "--version", "show kept", "export kept --to tsv -o -"])
 def test_a_pipe_that_is_closed_before_anything_is_printed(files, command):
     done = shell(f"(sleep 0.5; rerank {command}; echo $? > code) | true", files)
     assert ((files / "code").read_text(), done.stderr) == ("141\n", b"")

@@ -197,7 +197,7 @@ def test_what_a_format_holds_reads_back_and_the_rest_is_reported(
     left = [column for column in COLUMNS if column not in holds]
     read = [column for column in left if getattr(again, column) is not None]
     assert [column for column in read if same(column, FULL, again)] == [], "kept, but not declared in holds"
-    lost = ", ".join(WORDS.get(column, column) for column in left)
+    lost = ", ".join(WORDS.get(column, column.replace("_", " ")) for column in left)
     assert reports == ([f"set: {name} holds no {lost}; left out"] if left else [])
 
 
@@ -239,7 +239,7 @@ def test_a_conversion_keeps_or_reports_every_column(
     reported = left[0].partition(" holds no ")[2].removesuffix("; left out").split(", ") if left else []
     given = [column for column in COLUMNS if has(lists, column)]
     lost = [c for c in given if getattr(again, c) is None or not same(c, lists, again)]
-    assert reported == [WORDS.get(column, column) for column in lost]
+    assert reported == [WORDS.get(column, column.replace("_", " ")) for column in lost]
 
 
 @pytest.mark.parametrize("name", WRITERS)

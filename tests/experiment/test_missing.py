@@ -173,8 +173,10 @@ def test_the_command_line_keeps_the_policy_in_the_model(tmp_path):
 
 def test_export_says_that_filling_is_left_out(tmp_path):
     rerank.train(drawn(0), learner="ranksvm", missing="mean").save(str(tmp_path / "m"))
-    with pytest.warns(DataNote, match=r"what fills missing values \(mean\) is no weight, so it is left out"):
-        rerank.export_weights(str(tmp_path / "m"), str(tmp_path / "w"), "tsv")
+    with pytest.warns(DataNote) as notes:
+        rerank.export(str(tmp_path / "m"), str(tmp_path / "w"), "tsv")
+    assert "what fills missing values (mean) is no weight, so it is left out" in str(notes[0].message)
+    assert "weights of the raw features, from scaling zscore" in str(notes[1].message)
 
 
 def test_rows_of_an_experiment_have_policies_of_their_own(tmp_path):

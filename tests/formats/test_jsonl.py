@@ -210,7 +210,7 @@ def test_prompts(tmp_path: Path) -> None:
     with pytest.warns(DataNote, match=r"ignored keys: 'prompt' \(2\)"):
         lists = read(tmp_path, *(line | {"task_id": 1} for line in lines))
     assert list(lists.prompts) == ["p0"]
-    with pytest.warns(DataNote, match="table holds no first_best, prompts; left out"):
+    with pytest.warns(DataNote, match="table holds no first-stage order, prompts; left out"):
         save(lists, str(tmp_path / "set.csv"))
     for other in ({}, {"prompt": None}, {"prompt": ["chat"]}):
         with pytest.warns(DataNote, match=rf"ignored keys: 'prompt' \({1 + any(other.values())}\)"):
@@ -568,7 +568,7 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
         rows=np.array([1, 0]),
         counts={"m": np.ones((2, 1))},
     )
-    with pytest.warns(DataNote, match="jsonl holds no first_best, rows, saved counts; left out"):
+    with pytest.warns(DataNote, match="no first-stage order, order of lines, saved counts; left out"):
         JSONLines().write(lists, path)
 
 

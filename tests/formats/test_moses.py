@@ -476,11 +476,11 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
         Moses().write(lists, str(tmp_path / "out"))
     assert [str(n.message).partition(": ")[2] for n in notes] == [
         "the lists have no texts; texts are empty",
-        "the lists have no base_scores; scores are 0",
+        "the lists have no base scores; scores are 0",
         "moses holds no labels; left out",
     ]
     backwards = of([[1.0], [2.0]], first_best=np.array([0.0, 1.0]))
-    with pytest.warns(DataNote, match="moses holds no first_best"):
+    with pytest.warns(DataNote, match="moses holds no first-stage order"):
         Moses().write(backwards, str(tmp_path / "out"))
 
 

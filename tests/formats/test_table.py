@@ -379,7 +379,7 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
             TableFormat().write(lists, path)
         assert list(tmp_path.iterdir()) == []
     lists = CandidateLists(two, X, base_scores=np.ones(2), references=(STRINGS(["a", "b"]),))
-    with pytest.warns(DataNote, match="holds no base_scores, references; left out"):
+    with pytest.warns(DataNote, match="holds no base scores, references; left out"):
         TableFormat().write(lists, path)
 
 

@@ -119,7 +119,7 @@ def test_indices_survive_every_way_back_to_svmlight(tmp_path, suffix, layout):
 
 def test_an_added_column_follows_the_largest_index(tmp_path):
     lists = read(tmp_path, FAR, layout="sparse").with_added({"lm": np.arange(1.0, 5.0)})
-    with pytest.warns(UserWarning, match="feature_names; left out"):
+    with pytest.warns(UserWarning, match="feature names; left out"):
         save(lists, str(tmp_path / "more.txt"))
     assert (tmp_path / "more.txt").read_text().splitlines()[0] == "1 qid:1 1:1 20000000:1 20000001:1"
 
@@ -189,7 +189,7 @@ def test_bllip_weights_have_the_features_present(tmp_path):
     (tmp_path / "w").write_text("99999999=1\n7=2\n")
     names, weights = read_weights(str(tmp_path / "w"), "bllip")
     assert (names, weights.tolist()) == (["0", "7", "99999999"], [0, 2, 1])
-    model = rerank.import_weights(str(tmp_path / "w"), str(tmp_path / "m"), "bllip")
+    model = rerank.import_model(str(tmp_path / "w"), str(tmp_path / "m"), "bllip")
     lists = read(tmp_path, BLLIP.replace("14=2", "7=2"), "set.bllip")
     assert model.score(lists).tolist() == [4.0, 0.0]
 

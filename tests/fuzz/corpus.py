@@ -352,7 +352,8 @@ TEXTS = ("scores", "predictions", "heads", "qrels", "feature-names")
 def targets() -> list[str]:
     """Return the names of all targets; the part before the colon says what reads it."""
     kinds = {"format": FORMATS.names(), "model": MODELS.names(), "weights": WEIGHTS.names()}
-    kinds |= {"import": list(readers()), "config": ["yaml"], "text": TEXTS}
+    imported = [name for name in readers() if name not in WEIGHTS.names()]
+    kinds |= {"import": imported, "config": ["yaml"], "text": TEXTS}
     return [f"{kind}:{name}" for kind, names in kinds.items() for name in names]
 
 

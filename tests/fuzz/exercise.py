@@ -31,6 +31,7 @@ from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.exchange.base import export, read_model
 from rerank.models.linear import LinearModel
+from rerank.models.preference import PreferenceModel
 from rerank.models.weights import NamedWeights, initial_for
 from rerank.training.config import read_config
 
@@ -143,6 +144,9 @@ def _import(path: str, name: str, options: dict[str, Any], draw: random.Random) 
     model = read_model(path, draw.choice((None, name, name, name)))
     model.explain()
     model.save(f"{path}.again")
+    if isinstance(model, PreferenceModel):
+        export(model, f"{path}.out", name)
+        return
     if model.imputation is None or not model.input_names:
         lists = _LISTS if len(model.input_names) == _LISTS.n_features else _named(model.input_names)
         model.score(lists)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import rerank
+from rerank.formats.weights import WEIGHTS
 from rerank.models.base import Model
 from rerank.models.exchange.base import readers
 from rerank.models.exchange.reading import Nodes, tree_model, tree_of
@@ -56,6 +57,18 @@ def written(model: Model, to: str) -> bytes:
         path = Path(folder, "m")
         rerank.export(model, str(path), to)
         return path.read_bytes()
+
+
+def with_kernel(way: str, *vectors: str) -> bytes:
+    """A model of SVM-light-TK of single candidates (S) or pairs (R)."""
+    values = ["3", "1", "1", "1", "empty", "0.4", "0.5", "+", "0", "0", "0.4", "3", way, way, "0"]
+    lines = ["SVM-light Version V5.01-TK-1.5", "5 # kernel type"]
+    for letter, value in zip("dgsruLTCFSMNVWU", values, strict=True):
+        lines.append(f"{value}{'' if letter == 'u' else ' '}# kernel parameter -{letter}")
+    lines += ["2 # highest feature index", "9 # number of training documents"]
+    lines += [f"{len(vectors) + 1} # number of support vectors plus 1"]
+    lines += ["0.25 # threshold b, each following line is a SV (starting with alpha*y)", *vectors]
+    return "\n".join([*lines, ""]).encode()
 
 
 def ubjson(value: Any) -> bytes:
@@ -126,6 +139,8 @@ def import_seeds() -> dict[str, list[bytes]]:
         ],
         "svm-rank": [SVM],
         "libsvm": [LINEAR, VECTORS],
+        "svmtk": [with_kernel("S", "0.5  |BT| (S (A (a)) (B (b))) |ET| 1:1 2:-2  |EV| ")],
+        "svmtk-pairs": [with_kernel("R", "1  |BT| (A (a)) |BT| (B (b)) |ET| 1:1  |BV| 2:1e-3  |EV| ")],
         "sklearn": [
             arrays(coef=np.array([0.5, 1.0]), mean=np.zeros(2), scale=np.array([1.0, 2.0])),
             arrays(
@@ -142,5 +157,5 @@ def import_seeds() -> dict[str, list[bytes]]:
             ),
         ],
     }
-    assert set(found) == set(readers()), "tests/fuzz/imports.py has no input for a format"
+    assert {*found, *WEIGHTS.names()} == set(readers()), "tests/fuzz/imports.py has no input for a format"
     return found

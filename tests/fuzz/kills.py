@@ -60,8 +60,8 @@ VERBS = {
     "similarity": "similarity {x}.letor --out alike --figure map.svg",
     "weigh": "weigh-lists {x}.letor a.letor --basis kernel --out weights",
     "report": "report {x}.run --samples 9 --as csv --out o --per-list p",
-    "import": "weights import {x}.tsv --out m",
-    "export": "weights export {x}.model --as tsv --out w",
+    "import": "import {x}.tsv --out m",
+    "export": "export {x}.model --to tsv --out w",
 }
 QUICK = {"convert store": 1, "split": 1, "train seeds": 5, "parse": 9}  # every n-th call is hit
 SYSTEM_CALLS = "write,rename,renameat2,mkdir,unlink,unlinkat,rmdir,fsync,fchmod,link"
@@ -86,7 +86,7 @@ def make_inputs() -> None:
             run = "".join(f"1 Q0 d{r * k} {r} {9 - r} {x}\n" for r in range(1, 5))
             Path(f"{x}{k}.run").write_text(run)
         Path(f"{x}.tsv").write_text(f"1\t{draw.random()}\n2\t1\n")
-        command(f"weights import {x}.tsv --out {x}.model")
+        command(f"import {x}.tsv --out {x}.model")
         parts = f"train: {x}.letor, test: {'ab'.replace(x, '')}.letor"
         Path(f"{x}.yaml").write_text(f"data: {{{parts}}}\nmetrics: AP\nlearners: {{best-feature: }}\n")
     for x, _ in VARIANTS:

@@ -125,7 +125,7 @@ class _Writer:
         self._check_missing(lists, items)
         for column, instead in (("texts", "texts are empty"), ("base_scores", "scores are 0")):
             if getattr(lists, column) is None:
-                note(f"{path}: the lists have no {column}; {instead}")
+                note(f"{path}: the lists have no {column.replace('_', ' ')}; {instead}")
         of_names = names.lengths() + _VALUE_BOUND  # a line has no name twice
         sizes = np.minimum(most_values(matrix) * of_names.max(initial=0), of_names.sum())
         sizes += _LINE_BOUND + ids.lengths()[list_index]

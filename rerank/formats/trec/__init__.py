@@ -319,7 +319,7 @@ class TRECRun(RunFormat):
         """Write some lists and return the tag; ``before`` lists were written before."""
         scores, ids = lists.base_scores, lists.item_ids
         if scores is None or np.any(np.isnan(scores)):
-            which = "base_scores" if scores is None else "base_scores of every item"
+            which = "base scores" if scores is None else "a base score of every item"
             raise DataError(f"{path}: a run needs {which}, which {lists.source} does not hold")
         if ids is None:
             raise DataError(f"{path}: a run needs ids of items, which {lists.source} does not hold")

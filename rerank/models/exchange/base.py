@@ -1,26 +1,28 @@
-"""The registry of formats of whole models, and the two calls: export and import."""
+"""The registry of formats of other programs, and the two calls: export and import."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.core.files.read import opening_once, read_bytes, shown
 from rerank.core.files.write import atomic_write
-from rerank.core.registry import Registry
+from rerank.core.registry import Registry, did_you_mean
 from rerank.data.names import numbered
 from rerank.formats.sources import check_outputs, inputs_of
+from rerank.formats.weights import WEIGHTS
 from rerank.models.base import Model, load_model
 from rerank.models.exchange.columns import without_first
 from rerank.models.exchange.portable import Portable, portable
+from rerank.models.preference import PreferenceModel
 
 _PARSED = 20  # bytes of memory for a byte of a file, about
 LINEAR, STEPS, TREES, COUNTED, BASE_SCORE = "linear", "steps", "trees", "combmnz", "base"
@@ -40,28 +42,47 @@ class ExportOptions:
 
     name : what the function or model is called.
     dialect : dialect of SQL.
+    ini : path of a moses.ini whose other content is kept.
+    feature_names : path of a list of names that gives each feature's id (bllip).
     """
 
     name: str | None = None
     dialect: str | None = None
+    ini: str | None = None
+    feature_names: str | None = None
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """Options of some formats; a format that does not use an option refuses it.
+
+    first_column : number of the first column of features without names, 0 or 1.
+    feature_names : path of a list of names that gives each feature's id (bllip).
+    tree_names : names of an item's trees, in the order of the file (svmtk).
+    """
+
+    first_column: int | None = None
+    feature_names: str | None = None
+    tree_names: Sequence[str] | None = None
 
 
 class ExchangeFormat(ABC):
-    """A format of whole models. Register a subclass with ``EXCHANGE.register(name)``.
+    """A format of models. Register a subclass with ``EXCHANGE.register(name)``.
 
     Attributes
     ----------
     summary : one line for lists.
-    holds : parts of scorers that it can express: ``LINEAR`` and others of this module. A format without
-        any is not written.
+    holds : parts of scorers that it can express: ``LINEAR`` and others of this module.
+    writes : whether models are exported to it.
     reads : whether models are imported from it.
     columns_from_0 : whether its files number columns from 0, so that feature 1 of SVMlight files is column 1.
-    honours : fields of ``ExportOptions`` that it uses.
+    honours : fields of ``ExportOptions`` and ``ImportOptions`` that it uses.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     holds: ClassVar[frozenset[str]] = frozenset()
+    writes: ClassVar[bool] = False
     reads: ClassVar[bool] = False
     columns_from_0: ClassVar[bool] = False
     honours: ClassVar[frozenset[str]] = frozenset()
@@ -76,29 +97,80 @@ class ExchangeFormat(ABC):
         """Return whether a file says that column 0 had no values in training."""
         return False
 
+    def write(self, model: Model, source: str, out: str, options: ExportOptions) -> None:
+        """Write a model to ``out``; ConfigError if the format cannot express a part of it.
+
+        - ``source``: where the model is from, for messages.
+        """
+        scorer = portable(model, source)
+        check_parts(scorer, self, source)
+        text = self.text(scorer, options)
+        with atomic_write(out) as file:
+            file.write(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+
     def text(self, scorer: Portable, options: ExportOptions) -> str | bytes:
         """Return the content of a file; ConfigError if the format cannot express a part of the scorer."""
-        raise ConfigError(f"models are not exported to {self.name}")
+        raise NotImplementedError
+
+    def read(self, path: str, options: ImportOptions) -> Model:
+        """Return the model of a file; DataError or FormatError if it is damaged or has other parts."""
+        content, source = bytes(read_bytes(path)), shown(path)
+        memory.require(_PARSED * len(content), f"a model of {len(content):,} bytes")
+        with _errors_of(source):
+            model = self.model(content, source)
+            if self.columns_from_0 and model.feature_names == numbered(len(model.feature_names)):
+                return _numbered_from(model, options.first_column, self.without_values(content), source)
+            if options.first_column is not None:
+                raise DataError("names of features, which --first-column would not change")
+        return model
 
     def model(self, content: bytes, source: str) -> Model:
         """Return the model of a file's content; DataError or FormatError if it is damaged or has other parts.
 
         Nothing is executed, and sizes are checked before anything is allocated by them.
         """
-        raise ConfigError(f"models are not imported from {self.name}")
+        raise NotImplementedError
 
 
-EXCHANGE: Registry[type[ExchangeFormat]] = Registry("exchange format", "rerank.models.exchange")
+EXCHANGE: Registry[type[ExchangeFormat]] = Registry(
+    "exchange",
+    "rerank.models.exchange",
+    "rerank.extensions",
+    facts=("writes", "reads"),
+    base=lambda: ExchangeFormat,
+)
 
 
 def writers() -> list[str]:
     """Return the names of the formats that are written."""
-    return [name for name, entry in EXCHANGE.entries().items() if entry.holds]
+    return sorted([*(name for name in EXCHANGE.names() if EXCHANGE.fact(name, "writes")), *WEIGHTS.names()])
 
 
 def readers() -> list[str]:
     """Return the names of the formats that are read."""
-    return [name for name, entry in EXCHANGE.entries().items() if entry.reads]
+    return sorted([*(name for name in EXCHANGE.names() if EXCHANGE.fact(name, "reads")), *WEIGHTS.names()])
+
+
+def _format(name: str, options: ExportOptions | ImportOptions) -> ExchangeFormat:
+    """The format of a name; ConfigError if it is unknown, goes the other way alone, or lacks an option."""
+    writing = isinstance(options, ExportOptions)
+    known, verb = (writers(), "exported to") if writing else (readers(), "imported from")
+    if name not in [*known, *EXCHANGE.offers()]:
+        other = name in EXCHANGE.names()  # which goes the other way
+        hint = f"known: {', '.join(known)}" if other else did_you_mean(name, known)
+        raise ConfigError(f"models are not {verb} {name}; {hint}")
+    if name in WEIGHTS.names():
+        from rerank.models.exchange.weights import WeightFile
+
+        found: ExchangeFormat = WeightFile(name)
+    else:
+        found = EXCHANGE.get(name)()
+    if isinstance(options, ImportOptions) and options.first_column not in (None, 0, 1):
+        raise ConfigError(f"--first-column: found {options.first_column}, expected 0 or 1")
+    for option, value in vars(options).items():
+        if value is not None and option not in found.honours:
+            raise ConfigError(f"--{option.replace('_', '-')}: not used by the format {name}")
+    return found
 
 
 @opening_once
@@ -110,6 +182,8 @@ def export(
     names: str | Mapping[str, str] | None = None,
     name: str | None = None,
     dialect: str | None = None,
+    ini: str | None = None,
+    feature_names: str | None = None,
 ) -> Model:
     """Write a model for another program.
 
@@ -127,6 +201,10 @@ def export(
         What the function or the model on a server is called.
     dialect : str, optional
         sqlite, duckdb or postgresql (sql).
+    ini : str, optional
+        A moses.ini whose other content is kept (moses-ini).
+    feature_names : str, optional
+        File with the id of each feature (bllip).
 
     Returns
     -------
@@ -144,33 +222,26 @@ def export(
     DataNote
         Of what the other program has to do by itself, such as the keep margin.
     """
-    check_outputs({"--out": out}, [path for path in (model, names) if isinstance(path, str)])
-    entry = EXCHANGE.get(to)
-    if not entry.holds:
-        raise ConfigError(f"models are not exported to {to}; known: {', '.join(writers())}")
-    options = ExportOptions(name, dialect)
-    for option, value in vars(options).items():
-        if value is not None and option not in entry.honours:
-            raise ConfigError(f"--{option}: not used by the format {to}")
+    check_outputs(
+        {"--out": out}, [path for path in (model, names, ini, feature_names) if isinstance(path, str)]
+    )
+    options = ExportOptions(name, dialect, ini, feature_names)
+    format = _format(to, options)
     source = shown(model) if isinstance(model, str) else "the model"
     loaded = load_model(model) if isinstance(model, str) else model
     if names is not None:
         mapping = _read_names(names) if isinstance(names, str) else dict(names)
         loaded = _renamed(loaded, mapping)
-    scorer = portable(loaded, source)
-    _check_parts(scorer, entry, source)
-    text = entry().text(scorer, options)
-    with atomic_write(out) as file:
-        file.write(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+    format.write(loaded, source, out, options)
     if loaded.calibration is not None and to != "json":
         note(f"{source}: its calibration is of choices in lists, not of scores, so it is left out")
-    if scorer.keep_margin is not None and MARGIN not in entry.holds:
-        note(f"{source}: its keep margin {scorer.keep_margin:.6g} is no part of a score, so it is left out")
+    if loaded.keep_margin is not None and MARGIN not in format.holds:
+        note(f"{source}: its keep margin {loaded.keep_margin:.6g} is no part of a score, so it is left out")
     return loaded
 
 
-def _check_parts(scorer: Portable, entry: type[ExchangeFormat], source: str) -> None:
-    """Raise ConfigError if the format cannot express a part of the scorer."""
+def check_parts(scorer: Portable, entry: ExchangeFormat, source: str) -> None:
+    """Raise ConfigError if a format cannot express a part of a scorer."""
     parts = {
         LINEAR: bool(scorer.terms),
         STEPS: bool(scorer.steps),
@@ -180,11 +251,8 @@ def _check_parts(scorer: Portable, entry: type[ExchangeFormat], source: str) -> 
     }
     lacking = [_PARTS[part] for part, there in parts.items() if there and part not in entry.holds]
     if lacking:
-        fit = [
-            name
-            for name in writers()
-            if {p for p, there in parts.items() if there} <= EXCHANGE.get(name).holds
-        ]
+        needed = {p for p, there in parts.items() if there}
+        fit = [name for name in EXCHANGE.names() if needed <= EXCHANGE.get(name).holds]
         raise ConfigError(f"{source}: {entry.name} cannot express {lacking[0]}; {', '.join(fit)} can")
     summed = parts[LINEAR] or parts[BASE_SCORE]
     if MIXED not in entry.holds and summed and (parts[STEPS] or parts[TREES]):
@@ -214,6 +282,8 @@ def import_model(
     *,
     names: str | None = None,
     first_column: int | None = None,
+    feature_names: str | None = None,
+    tree_names: Sequence[str] | None = None,
 ) -> Model:
     """Make a model from a file of another program, and write it.
 
@@ -231,6 +301,10 @@ def import_model(
         Number of the first column of a model of LightGBM or XGBoost whose features have no names: 1, or 0 if
         it was trained on an SVMlight file, in which column 0 is never used. By default 1, but 0 if LightGBM's
         file says that column 0 had no values.
+    feature_names : str, optional
+        File with the id of each feature (bllip).
+    tree_names : sequence of str, optional
+        Names of an item's trees, in the order of the file (svmtk); by default tree, or tree1, tree2, ...
 
     Returns
     -------
@@ -242,43 +316,45 @@ def import_model(
     RerankError
         If a file cannot be read or written, is damaged, or has a part that no model of this package has.
     """
-    check_outputs({"--out": out}, inputs_of(path, None, names))
-    model = read_model(path, format, names=names, first_column=first_column)
+    check_outputs({"--out": out}, inputs_of(path, None, names, feature_names))
+    model = read_model(
+        path,
+        format,
+        names=names,
+        first_column=first_column,
+        feature_names=feature_names,
+        tree_names=tree_names,
+    )
     model.save(out)
     return model
 
 
 @opening_once
-def read_model(
-    path: str, format: str | None = None, *, names: str | None = None, first_column: int | None = None
-) -> Model:
-    """Return the model of a file of another program; parameters and errors are those of ``import_model``."""
-    source = shown(path)
-    content = bytes(read_bytes(path))
-    memory.require(_PARSED * len(content), f"a model of {len(content):,} bytes")
+def read_model(path: str, format: str | None = None, names: str | None = None, **options: Any) -> Model:
+    """Return the model of a file of another program; options and errors are those of ``import_model``."""
+    source, given = shown(path), ImportOptions(**options)
     if format is None:
-        found = [name for name in readers() if EXCHANGE.get(name)().recognises(content)]
-        if len(found) != 1:
-            raise FormatError(
-                source, None, "a model of unknown format", f"--from with one of {', '.join(readers())}"
-            )
-        format = found[0]
+        format = _recognised(path)
         note(f"{source}: read as {format} (by content)")
-    entry = EXCHANGE.get(format)
-    if not entry.reads:
-        raise ConfigError(f"models are not imported from {format}; known: {', '.join(readers())}")
-    if first_column is not None and not (entry.columns_from_0 and first_column in (0, 1)):
-        raise ConfigError(f"--first-column {first_column}: not used by the format {format}, or not 0 or 1")
-    with _errors_of(source):
-        model = entry().model(content, source)
-        if entry.columns_from_0 and model.feature_names == numbered(len(model.feature_names)):
-            model = _numbered_from(model, first_column, entry.without_values(content), source)
-        elif first_column is not None:
-            raise DataError("names of features, which --first-column would not change")
+    model = _format(format, given).read(path, given)
     if names is not None:
         model = _renamed(model, _read_names(names))
     model.training.notes = {"imported from": format}
     return model
+
+
+def _recognised(path: str) -> str:
+    """The format of a file's content; FormatError if none or several match."""
+    content = bytes(read_bytes(path))
+    found = [
+        name
+        for name in readers()
+        if (WEIGHTS if name in WEIGHTS.names() else EXCHANGE).get(name).recognises(content)
+    ]
+    if len(found) != 1:
+        expected = f"--from with one of {', '.join(readers())}"
+        raise FormatError(shown(path), None, "a model of unknown format", expected)
+    return found[0]
 
 
 def _numbered_from(model: Model, first: int | None, empty: bool, source: str) -> Model:
@@ -314,6 +390,8 @@ def _errors_of(source: str) -> Iterator[None]:
 
 def _renamed(model: Model, names: Mapping[str, str]) -> Model:
     """Return the model with other names of features; ConfigError if there is none, or two are equal."""
+    if isinstance(model, PreferenceModel):
+        raise ConfigError("--names: the features of support items keep their names")
     inputs = model.feature_names[: len(model.input_names) + sum(len(s.names) for s in model.chain.sources)]
     unknown = next((old for old in names if old not in set(inputs)), None)
     if unknown is not None:

@@ -112,6 +112,7 @@ class Header(ExchangeFormat):
     name = "c"
     summary = "one header with a static function, C99 or C++"
     holds = ALL
+    writes = True
     honours = frozenset({"name"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> str:

@@ -33,6 +33,7 @@ class Elasticsearch(ExchangeFormat):
     name = "elasticsearch"
     summary = "bodies of the plug-in's requests: feature set and model"
     holds = frozenset({LINEAR, STEPS, TREES, BASE_SCORE})
+    writes = True
     honours = frozenset({"name"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> str:

@@ -30,8 +30,10 @@ class LightGbm(ExchangeFormat):
     name = "lightgbm"
     summary = "LightGBM's text of trees"
     holds = frozenset({STEPS, TREES})
+    writes = True
     reads = True
     columns_from_0 = True
+    honours = frozenset({"first_column"})
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:

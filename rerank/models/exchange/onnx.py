@@ -39,6 +39,7 @@ class Onnx(ExchangeFormat):
     name = "onnx"
     summary = "ONNX in doubles, opset 17 and ai.onnx.ml 5 (extra [onnx])"
     holds = frozenset({LINEAR, STEPS, TREES, COUNTED, BASE_SCORE, MIXED})
+    writes = True
     honours = frozenset({"name"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> bytes:

@@ -36,6 +36,7 @@ class Json(ExchangeFormat):
     name = "json"
     summary = "JSON with a schema: everything, weights raw and standardised"
     holds = ALL
+    writes = True
     reads = True
 
     @classmethod

@@ -38,7 +38,7 @@ _OF_LISTS = {
     "rrf": "ranks are taken within each list; train combsum",
     "fusion": "runs are fused list by list; train combsum",
     "random": "random scores belong to no features",
-    "preference": "support items are compared with each item; use rerank weights export",
+    "preference": "support items are compared with each item; --to svmtk writes them",
     "classes": "scores of several classes, not one score",
     "dual-classes": "scores of several classes, not one score",
 }

@@ -126,6 +126,7 @@ class Python(ExchangeFormat):
     name = "python"
     summary = "a module with a function, without dependencies"
     holds = ALL
+    writes = True
     honours = frozenset({"name"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> str:

@@ -45,6 +45,7 @@ class RankLib(ExchangeFormat):
     name = "ranklib"
     summary = "RankLib's files: linear models, ensembles of trees"
     holds = frozenset({LINEAR, STEPS, TREES})
+    writes = True
     reads = True
 
     @classmethod

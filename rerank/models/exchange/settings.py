@@ -21,6 +21,8 @@ class ExportModel(Settings):
     names: str | None = setting(None, "other names for features: lines OLD<TAB>NEW", metavar="NAMES")
     name: str | None = setting(None, "name of the function, or of the model on a server", metavar="NAME")
     dialect: str | None = setting(None, "dialect of --to sql [sqlite]", metavar="sqlite|duckdb|postgresql")
+    ini: str | None = setting(None, "a moses.ini whose other content is kept (moses-ini)", metavar="OLD.ini")
+    feature_names: str | None = setting(None, "file with the id of each feature (bllip)", metavar="FILE")
 
 
 class ImportModel(Settings):
@@ -40,31 +42,9 @@ class ImportModel(Settings):
         "file [1]",
         metavar="0|1",
     )
-
-
-class ImportWeights(Settings):
-    """Options of ``rerank weights import``."""
-
-    weights: str = setting(
-        ..., "a weight file or a model; - is standard input", argument=True, metavar="FILE"
-    )
-    out: str = _out("model file to write", "MODEL")
-    format: str | None = setting(
-        None, "kind: tsv, moses-ini, bllip, svmtk; default: content", flags=("--format", "-f"), metavar="NAME"
-    )
     feature_names: str | None = setting(None, "file with the id of each feature (bllip)", metavar="FILE")
     tree_names: str = setting(
         "",
         "names of an item's trees, in order (svmtk); default: tree, or tree1,tree2,...",
         metavar="NAME,...",
     )
-
-
-class ExportWeights(Settings):
-    """Options of ``rerank weights export``."""
-
-    model: str = setting(..., "a linear or preference model", argument=True, metavar="MODEL")
-    to: str = setting(..., "kind: tsv, moses-ini, bllip, svmtk, svmtk-pairs", flags=("--as",), metavar="NAME")
-    out: str = _out("file to write; - is standard output", "FILE")
-    ini: str | None = setting(None, "a moses.ini whose other content is kept", metavar="OLD.ini")
-    feature_names: str | None = setting(None, "file with the id of each feature (bllip)", metavar="FILE")

@@ -39,6 +39,7 @@ class Solr(ExchangeFormat):
     name = "solr"
     summary = "Solr's LinearModel and MultipleAdditiveTreesModel"
     holds = frozenset({LINEAR, STEPS, TREES, BASE_SCORE})
+    writes = True
     honours = frozenset({"name"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> str:

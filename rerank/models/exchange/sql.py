@@ -39,6 +39,7 @@ class Sql(ExchangeFormat):
     name = "sql"
     summary = "an expression (--dialect sqlite, duckdb, postgresql)"
     holds = frozenset({LINEAR, STEPS, TREES, COUNTED, BASE_SCORE, MIXED})
+    writes = True
     honours = frozenset({"dialect"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> str:

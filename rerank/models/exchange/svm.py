@@ -25,7 +25,7 @@ class SvmRank(ExchangeFormat):
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:
-        return content.startswith(b"SVM-light Version")
+        return content.startswith(b"SVM-light Version") and b"TK" not in content.split(b"\n", 1)[0]
 
     def model(self, content: bytes, source: str) -> Model:
         lines = _lines(content)

@@ -43,6 +43,7 @@ class Vespa(ExchangeFormat):
     name = "vespa"
     summary = "a rank profile of Vespa with an expression"
     holds = frozenset({LINEAR, STEPS, TREES, COUNTED, BASE_SCORE, MIXED})
+    writes = True
     honours = frozenset({"name"})
 
     def text(self, scorer: Portable, options: ExportOptions) -> str:

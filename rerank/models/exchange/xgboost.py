@@ -42,8 +42,10 @@ class XgBoost(ExchangeFormat):
     name = "xgboost"
     summary = "XGBoost's JSON of trees"
     holds = frozenset({STEPS, TREES})
+    writes = True
     reads = True
     columns_from_0 = True
+    honours = frozenset({"first_column"})
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:

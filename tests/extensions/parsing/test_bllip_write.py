@@ -148,7 +148,8 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
         texts=StringColumn.from_strings(["x", "y", "z"]),
         feature_names=["a", "b", "c"],
     )
-    left = "bllip holds no labels, base_scores, first_best, list_ids, feature_names, texts; left out"
+    columns = "labels, base scores, first-stage order, list ids, feature names, texts"
+    left = f"bllip holds no {columns}; left out"
     with pytest.warns(DataNote, match=left):
         written(tmp_path, lists)
 

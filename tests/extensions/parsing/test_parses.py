@@ -275,7 +275,7 @@ def test_the_writer_gives_the_same_bytes_and_reports_what_it_leaves_out(tmp_path
     FORMATS.get("parses")().write(lists, str(out))
     assert out.read_text() == TEXT.replace("-3\t", "-3.0\t")
     turned = replace(lists.reordered(np.array([1, 0, 2])), labels=np.zeros(3), feature_names=["other"])
-    with pytest.warns(DataNote, match="parses holds no labels, first_best, feature_names; left out"):
+    with pytest.warns(DataNote, match="parses holds no labels, first-stage order, feature names; left out"):
         FORMATS.get("parses")().write(turned, str(out))
     assert out.read_text().split("\n")[1] == f"-14.25\t{WRONG}"
 

@@ -14,7 +14,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, Re
 from rerank.data.lists import CandidateLists
 from rerank.extensions.parsing.svmtk.exchange import import_svmtk
 from rerank.models.base import load_model
-from rerank.models.exchange.weights import export_weights, import_weights
+from rerank.models.exchange.base import export, import_model
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
 from rerank.similarity.expression import ItemKernel
@@ -135,10 +135,11 @@ def test_an_empty_candidate_counts_if_the_kernel_is_not_0_for_it(tmp_path: Path)
     ],
 )
 def test_parameters_are_an_expression_and_back(tmp_path: Path, changes: dict[str, str], kernel: str) -> None:
-    model = import_weights(write(tmp_path / "m", *SINGLES, **changes), str(tmp_path / "model"))
+    model = import_model(write(tmp_path / "m", *SINGLES, **changes), str(tmp_path / "model"), "svmtk")
     assert isinstance(model, PreferenceModel)
     assert model.kernel == ItemKernel.parse(kernel)
-    export_weights(str(tmp_path / "model"), str(tmp_path / "back"), "svmtk")
+    with pytest.warns(DataNote, match="back: the trees of each line, in this order: "):
+        export(str(tmp_path / "model"), str(tmp_path / "back"), "svmtk")
     again = import_svmtk(str(tmp_path / "back"))
     assert again.kernel == model.kernel
     assert again.score(ITEMS) == pytest.approx(model.score(ITEMS), rel=1e-12)
@@ -208,11 +209,11 @@ def test_a_file_that_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(
         FormatError, match=r"m:1: found 'SVM-light Version V6\.02', expected a model of SVM-light-TK"
     ):
-        import_weights(str(tmp_path / "m"), str(tmp_path / "out"), "svmtk")
-    with pytest.raises(ConfigError, match="weight files do not use --tree-names"):
-        import_weights(str(tmp_path / "m"), str(tmp_path / "out"), "tsv", tree_names=["a"])
-    with pytest.raises(ConfigError, match="models of format svmtk do not use --feature-names"):
-        import_weights(str(tmp_path / "m"), str(tmp_path / "out"), "svmtk", feature_names="x")
+        import_model(str(tmp_path / "m"), str(tmp_path / "out"), "svmtk")
+    with pytest.raises(ConfigError, match="--tree-names: not used by the format tsv"):
+        import_model(str(tmp_path / "m"), str(tmp_path / "out"), "tsv", tree_names=["a"])
+    with pytest.raises(ConfigError, match="--feature-names: not used by the format svmtk"):
+        import_model(str(tmp_path / "m"), str(tmp_path / "out"), "svmtk", feature_names="x")
 
 
 def test_trees_get_the_names_that_are_given(tmp_path: Path) -> None:
@@ -225,9 +226,10 @@ def test_trees_get_the_names_that_are_given(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pairs", [False, True])
 def test_what_is_written_is_read_back(tmp_path: Path, pairs: bool) -> None:
-    model = import_weights(write(tmp_path / "m", *PAIRS, V="R", W="R", S="1"), str(tmp_path / "model"))
+    model = import_model(write(tmp_path / "m", *PAIRS, V="R", W="R", S="1"), str(tmp_path / "model"), "svmtk")
     format = "svmtk-pairs" if pairs else "svmtk"
-    export_weights(str(tmp_path / "model"), str(tmp_path / "back"), format)
+    with pytest.warns(DataNote, match="in this order: tree1, tree2"):
+        export(str(tmp_path / "model"), str(tmp_path / "back"), format)
     head = (tmp_path / "back").read_text().splitlines()
     assert head[6] == "empty# kernel parameter -u"
     assert head[14] == f"{'R' if pairs else 'S'} # kernel parameter -V"
@@ -257,22 +259,23 @@ def test_a_kernel_that_the_program_lacks_is_refused(tmp_path: Path, kernel: str,
     model = PreferenceModel.of_items(ItemKernel.parse(kernel), ITEMS, rows, coefficients)
     model.save(str(tmp_path / "model"))
     with pytest.raises(ConfigError, match=message):
-        export_weights(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk")
+        export(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk")
     assert not (tmp_path / "out").exists()
 
 
 def test_weights_and_models_that_it_cannot_have(tmp_path: Path) -> None:
     LinearModel(["a"], np.ones(1)).save(str(tmp_path / "linear"))
     with pytest.raises(ConfigError, match="a model of kind linear, expected preference"):
-        export_weights(str(tmp_path / "linear"), str(tmp_path / "out"), "svmtk")
+        export(str(tmp_path / "linear"), str(tmp_path / "out"), "svmtk")
     kernel = ItemKernel.parse("2 * st(tree1) + 4 * polynomial(degree=2, constant=1)")
     model = PreferenceModel.of_items(kernel, ITEMS, np.arange(3), np.array([1.0, -2.0, 2.0]))
     model.save(str(tmp_path / "model"))
     with pytest.raises(ConfigError, match="found coefficients that sum to 4, expected 0, as those of pairs"):
-        export_weights(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk-pairs")
-    with pytest.raises(ConfigError, match="do not use --ini"):
-        export_weights(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk", ini="x")
-    export_weights(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk")
+        export(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk-pairs")
+    with pytest.raises(ConfigError, match="--ini: not used by the format svmtk"):
+        export(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk", ini="x")
+    with pytest.warns(DataNote, match="in this order: tree1$"):
+        export(str(tmp_path / "model"), str(tmp_path / "out"), "svmtk")
     again = import_svmtk(str(tmp_path / "out"))
     assert again.kernel.text == "0.5 * st(tree) + polynomial"
     with warnings.catch_warnings():

@@ -33,17 +33,17 @@ def test_a_model_there_and_back(rerank, data):
     kernel = "kernel=sst(question) + sst(passage) + linear(normalise=true)"
     train = "train", "-d", "train.jsonl", "--learner", "preference-svm", "-s", kernel
     rerank(*train, "--scaling", "zscore", "-o", "scaled")
-    result = rerank("weights", "export", "scaled", "--as", "svmtk", "--out", "svm_model", code=2)
+    result = rerank("export", "scaled", "--to", "svmtk", "--out", "svm_model", code=2)
     assert "scaled: SVM-light-TK cannot have scaled features (zscore); --scaling none trains" in result.err
     rerank(*train, "-o", "model")
-    result = rerank("weights", "export", "model", "--as", "svmtk-pairs", "--out", "svm_model")
+    result = rerank("export", "model", "--to", "svmtk-pairs", "--out", "svm_model")
     assert "svm_model: the trees of each line, in this order: question, passage" in result.err + result.out
     named = "--tree-names", "question,passage"
-    result = rerank("weights", "import", "svm_model", *named, "--out", "back")
+    result = rerank("import", "svm_model", *named, "--out", "back")
     assert "support item" in result.err + result.out
     scores = [rerank("predict", one, "train.jsonl").out.split() for one in ("model", "back")]
     assert [float(x) for x in scores[1]] == pytest.approx([float(x) for x in scores[0]], abs=1e-12)
-    result = rerank("weights", "import", "svm_model", "--tree-names", "a", "--out", "back", code=2)
+    result = rerank("import", "svm_model", "--tree-names", "a", "--out", "back", code=2)
     assert "svm_model: 2 trees per item, expected as many different names: a" in result.err
 
 

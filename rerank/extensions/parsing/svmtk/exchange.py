@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,40 +17,39 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.extensions.parsing.svmtk.kernels import kernel_text, parameters_of
 from rerank.extensions.parsing.svmtk.model import SvmtkModel, is_model, read_model, write_model
-from rerank.models.base import Model, load_model
-from rerank.models.exchange.weights import MODEL_FORMATS, ModelFormat
+from rerank.models.base import Model
+from rerank.models.exchange.base import EXCHANGE, ExchangeFormat, ExportOptions, ImportOptions, note
 from rerank.models.preference import PreferenceModel, equal_items, tree_names
 from rerank.similarity.expression import ItemKernel
 
 
-@MODEL_FORMATS.register("svmtk")
-class Svmtk(ModelFormat):
+@EXCHANGE.register("svmtk")
+class Svmtk(ExchangeFormat):
     """Model files of SVM-light-TK."""
 
-    name: ClassVar[str] = "svmtk"
-    pairs: ClassVar[bool] = False
+    name = "svmtk"
+    summary = "SVM-light-TK, preference models"
+    reads = writes = True
+    honours = frozenset({"tree_names"})
 
     @classmethod
-    def recognises(cls, path: str) -> bool:
-        return is_model(path)
+    def recognises(cls, content: bytes) -> bool:
+        return cls is Svmtk and is_model(content)
 
-    def read(self, path: str, tree_names: Sequence[str]) -> Model:
-        return import_svmtk(path, tree_names)
+    def read(self, path: str, options: ImportOptions) -> Model:
+        return import_svmtk(path, options.tree_names or ())
 
-    def write(self, path: str, out: str) -> Model:
-        return export_svmtk(path, out, pairs=self.pairs)
+    def write(self, model: Model, source: str, out: str, options: ExportOptions) -> None:
+        found = export_svmtk(model, source, out, pairs=isinstance(self, SvmtkPairs))
+        note(f"{out}: the trees of each line, in this order: {', '.join(found.tree_names()) or 'none'}")
 
 
-@MODEL_FORMATS.register("svmtk-pairs")
+@EXCHANGE.register("svmtk-pairs")
 class SvmtkPairs(Svmtk):
     """Model files of SVM-light-TK for pairs (-W R, -V R); both kinds are read in the same way."""
 
-    name: ClassVar[str] = "svmtk-pairs"
-    pairs: ClassVar[bool] = True
-
-    @classmethod
-    def recognises(cls, path: str) -> bool:
-        return False
+    name = "svmtk-pairs"
+    summary = "SVM-light-TK, preference models of pairs"
 
 
 _ROUNDING = 1e-9  # of a sum, as a share of the sum of magnitudes
@@ -118,7 +116,7 @@ def _of_nothing(model: PreferenceModel) -> float:
     return float(model.score_aligned(item)[0]) - model.bias
 
 
-def export_svmtk(path: str, out: str, *, pairs: bool = False) -> PreferenceModel:
+def export_svmtk(model: Model, source: str, out: str, *, pairs: bool = False) -> CandidateLists:
     """Write a preference model as one of SVM-light-TK.
 
     The program then scores lines of format svmtk as the model scores the items, or with ``pairs`` the
@@ -126,31 +124,36 @@ def export_svmtk(path: str, out: str, *, pairs: bool = False) -> PreferenceModel
 
     Parameters
     ----------
-    path : the model file.
+    model : the model.
+    source : where it is from, for messages.
     out : the file to write, "-" = standard output.
     pairs : whether the model is one of pairs (-W R -V R).
+
+    Returns
+    -------
+    CandidateLists
+        The support items.
 
     Raises
     ------
     RerankError
         If the model is of another kind, or its kernel is one that the program does not have.
     """
-    model = load_model(path)
     if not isinstance(model, PreferenceModel):
-        raise ConfigError(f"{path}: a model of kind {model.kind}, expected preference")
+        raise ConfigError(f"{source}: a model of kind {model.kind}, expected preference")
     if model.missing_policy not in (None, "error"):
-        raise ConfigError(f"{path}: SVM-light-TK cannot fill missing values ({model.missing_policy})")
+        raise ConfigError(f"{source}: SVM-light-TK cannot fill missing values ({model.missing_policy})")
     if model.scaling is not None or model.base_weight is not None:
         scaled = f"scaled features ({model.scaling_name}); --scaling none trains without"
         what = "a weight of the base score" if model.scaling is None else scaled
-        raise ConfigError(f"{path}: SVM-light-TK cannot have {what}")
+        raise ConfigError(f"{source}: SVM-light-TK cannot have {what}")
     if model.support is None:
-        raise ConfigError(f"{path}: the model has no support item")
+        raise ConfigError(f"{source}: the model has no support item")
     try:
         said = parameters_of(model.kernel, model.support, pairs=pairs)
     except ConfigError as error:
         raise ConfigError(
-            f"{path}: SVM-light-TK cannot have the kernel {model.kernel.text}: {error}"
+            f"{source}: SVM-light-TK cannot have the kernel {model.kernel.text}: {error}"
         ) from None
     coefficients = model.coefficients * said.factor
     threshold = -model.bias
@@ -159,10 +162,10 @@ def export_svmtk(path: str, out: str, *, pairs: bool = False) -> PreferenceModel
         if not said.of_trees_or_linear and abs(total) > _ROUNDING * most:
             found = f"coefficients that sum to {total:.6g}"
             raise ConfigError(
-                f"{path}: found {found}, expected 0, as those of pairs; --as svmtk can hold them"
+                f"{source}: found {found}, expected 0, as those of pairs; --to svmtk can hold them"
             )
         threshold -= _of_nothing(model)
     write_model(
         SvmtkModel(said.parameters, threshold, pairs, said.support, coefficients, model.support.n_items), out
     )
-    return model
+    return model.support

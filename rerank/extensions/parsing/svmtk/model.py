@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.core.files.read import read_head, shown
+from rerank.core.files.read import shown
 from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
@@ -45,9 +45,9 @@ class SvmtkModel:
     n_documents: int = 0  # training examples
 
 
-def is_model(path: str) -> bool:
-    """Return whether a file begins as a model of SVM-light-TK."""
-    return _VERSION.match(read_head(path)) is not None
+def is_model(content: bytes) -> bool:
+    """Return whether content begins as a model of SVM-light-TK."""
+    return _VERSION.match(content) is not None
 
 
 def read_model(path: str) -> SvmtkModel:

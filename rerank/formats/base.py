@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
 # Columns that users know by other names.
 WORDS = {
-    **{"first_best": "first-stage order", "rows": "order of lines", "gold": "gold trees"},
-    **{"structures": "further trees", "traces": "structures", "natives": "native structures"},
+    "first_best": "first-stage order",
+    "rows": "order of lines",
+    "gold": "gold trees",
+    "structures": "further trees",
+    "traces": "structures",
+    "natives": "native structures",
     "counts": "saved counts",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]

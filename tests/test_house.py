@@ -28,12 +28,12 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2178),
+    "cli": (20, 2162),
     "core": (31, 3358),
     "data": (36, 5349),
     "evaluation": (16, 2937),
     "experiments": (10, 1660),
-    "extensions": (62, 9247),
+    "extensions": (62, 9245),
     "formats": (34, 6715),
     "learners": (39, 5660),
     "metrics": (20, 3330),
@@ -43,8 +43,8 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "similarity": (15, 1884),
     "training": (18, 2167),
 }
-LINES, CODE, FILES, SMALL = 76370, 49531, 346, 44
-PRIVATE_ONCE, NAMES_TWICE = 417, 112
+LINES, CODE, FILES, SMALL = 76325, 49505, 346, 44
+PRIVATE_ONCE, NAMES_TWICE = 414, 112
 # New subjects, which are still growing: not counted.
 NEW_ROOMS = (
     *("extensions/questions/focus.py", "extensions/questions/settings.py"),

@@ -35,11 +35,9 @@ _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
 WORDS = {
     "first_best": "first-stage order",
     "rows": "order of lines",
-    "gold": "gold trees",
     "structures": "further trees",
     "traces": "structures",
     "natives": "native structures",
-    "counts": "saved counts",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming

@@ -67,8 +67,7 @@ def read_weights(
         head = read_head(path)
         if head.startswith(b"PK\x03\x04"):
             raise FormatError(shown(path), None, "a model or another archive", "a file of weights")
-        known = [name for name in WEIGHTS.names() if WEIGHTS.get(name).recognises(head)]
-        format = known[0] if known else "tsv"
+        format = next((name for name in WEIGHTS.names() if WEIGHTS.get(name).recognises(head)), "tsv")
     return _checked(format, options).read(path, options or WeightOptions())
 
 
@@ -151,7 +150,6 @@ class Tsv(WeightsFormat):
 
 
 _HEADS = (["list", "items", "weight"], ["list", "weight"])
-_EXPECTED = "list, items and weight, or list and weight, separated by tabs"
 
 
 def list_weight_lines(lists: CandidateLists, weights: Floats) -> Iterator[str]:
@@ -184,7 +182,9 @@ def read_list_weights(path: str, lists: CandidateLists) -> Floats:
     first, *lines = bytes(read_bytes(path)).removeprefix(BOM).removesuffix(b"\n").split(b"\n")
     heads = first.decode("utf-8", "replace").rstrip("\r").split("\t")
     if heads not in _HEADS:
-        raise FormatError(name, 1, f"the header {quoted(first)}", _EXPECTED)
+        raise FormatError(
+            name, 1, f"the header {quoted(first)}", "list, items, weight or list, weight (tabs)"
+        )
     weights = np.full(lists.n_lists, np.nan)
     line_of: dict[int, int] = {}
     for number, line in enumerate(lines, 2):

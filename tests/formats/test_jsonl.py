@@ -568,7 +568,7 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
         rows=np.array([1, 0]),
         counts={"m": np.ones((2, 1))},
     )
-    with pytest.warns(DataNote, match="no first-stage order, order of lines, saved counts; left out"):
+    with pytest.warns(DataNote, match="no first-stage order, order of lines, counts; left out"):
         JSONLines().write(lists, path)
 
 

@@ -281,7 +281,7 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
     two, X = np.array([0, 1, 2]), Dense(np.ones((2, 1)))
     ids, scores = STRINGS(["a", "b"]), np.ones(2)
     for columns, message in (
-        ({"item_ids": ids}, "a run needs base scores, which arrays does not hold"),
+        ({"item_ids": ids}, "a run needs a base score of every item, which arrays lacks"),
         ({"item_ids": ids, "base_scores": np.array([1, np.nan])}, "a base score of every item"),
         ({"base_scores": scores}, "a run needs ids of items"),
         ({"base_scores": scores, "item_ids": STRINGS(["a", ""])}, "cannot hold the item id ''"),

@@ -319,8 +319,7 @@ class TRECRun(RunFormat):
         """Write some lists and return the tag; ``before`` lists were written before."""
         scores, ids = lists.base_scores, lists.item_ids
         if scores is None or np.any(np.isnan(scores)):
-            which = "base scores" if scores is None else "a base score of every item"
-            raise DataError(f"{path}: a run needs {which}, which {lists.source} does not hold")
+            raise DataError(f"{path}: a run needs a base score of every item, which {lists.source} lacks")
         if ids is None:
             raise DataError(f"{path}: a run needs ids of items, which {lists.source} does not hold")
         queries = lists.list_ids

@@ -53,7 +53,7 @@ def test_from_labels_to_a_chosen_tree(rerank, parses):
 
 def test_other_formats_report_what_they_leave_out(rerank, parses):
     result = rerank("convert", "dev.nbest", "--out", "dev.jsonl")
-    assert "jsonl holds no gold trees; left out" in result.err
+    assert "jsonl holds no gold; left out" in result.err
     assert json.loads((parses / "dev.jsonl").read_text().split("\n")[0])["candidates"][1]["text"] == RIGHT
 
 

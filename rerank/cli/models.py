@@ -75,7 +75,7 @@ def show(given: Show) -> None:
 
 
 def _size(model: Model) -> str:
-    """How many weights a model has, or support items, or features."""
+    """Count the weights of a model, or its support items, or its features."""
     from rerank.models.linear import LinearModel
     from rerank.models.preference import PreferenceModel
 

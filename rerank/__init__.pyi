@@ -52,8 +52,8 @@ from rerank.formats.sources import validate as validate
 from rerank.metrics.labelling import label as label
 from rerank.models.base import Model as Model
 from rerank.models.base import load_model as load_model
-from rerank.models.exchange.base import export as export
-from rerank.models.exchange.base import import_model as import_model
+from rerank.models.exchange.calls import export as export
+from rerank.models.exchange.calls import import_model as import_model
 from rerank.models.importance import permutation_importance as permutation_importance
 from rerank.models.importance import standardised_weights as standardised_weights
 from rerank.models.pair_counts import count_pairs as count_pairs

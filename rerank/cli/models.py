@@ -99,7 +99,7 @@ def export_(given: Export) -> None:
     rerank export model --to sql --dialect duckdb --out score.sql
     rerank export model --to moses-ini --ini moses.ini --out tuned.ini
     """
-    from rerank.models.exchange.base import export
+    from rerank.models.exchange.calls import export
 
     found = export(**given.others())
     inform(f"{given.to}: a {found.kind} model, {_size(found)}, to {given.out}")
@@ -118,7 +118,7 @@ def import_(given: Import) -> None:
     rerank import booster.json --from xgboost --out model
     rerank import moses.ini --out model
     """
-    from rerank.models.exchange.base import import_model
+    from rerank.models.exchange.calls import import_model
 
     names = [name.strip() for name in given.tree_names.split(",")] if given.tree_names else None
     found = import_model(**given.others("tree_names"), tree_names=names)

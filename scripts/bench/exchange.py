@@ -24,7 +24,7 @@ from common import arguments, cpu_seconds, need
 import rerank
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.models.exchange.base import read_model
+from rerank.models.exchange.calls import read_model
 
 COLUMNS, LEAVES = 50, 31
 

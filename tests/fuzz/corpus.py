@@ -32,7 +32,7 @@ from rerank.formats.weights import WEIGHTS, write_weights
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
 from rerank.models.classes import ClassesModel
-from rerank.models.exchange.base import readers
+from rerank.models.exchange.calls import readers
 from rerank.models.trees import TreeModel
 
 CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "epochs": 2}

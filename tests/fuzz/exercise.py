@@ -29,7 +29,7 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, parse
 from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
-from rerank.models.exchange.base import export, read_model
+from rerank.models.exchange.calls import export, read_model
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
 from rerank.models.weights import NamedWeights, initial_for

@@ -14,7 +14,7 @@ import numpy as np
 import rerank
 from rerank.formats.weights import WEIGHTS
 from rerank.models.base import Model
-from rerank.models.exchange.base import readers
+from rerank.models.exchange.calls import readers
 from rerank.models.exchange.reading import Nodes, tree_model, tree_of
 from rerank.models.linear import LinearModel
 

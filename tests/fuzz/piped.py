@@ -23,7 +23,7 @@ from rerank.formats.scores import read_scores
 from rerank.formats.trec.qrels import read_qrels
 from rerank.formats.weights import read_weights
 from rerank.models.base import load_model
-from rerank.models.exchange.base import read_model
+from rerank.models.exchange.calls import read_model
 from rerank.training.config import read_config
 
 FIVE = CandidateLists.from_arrays(np.zeros((5, 1)), group=[5])

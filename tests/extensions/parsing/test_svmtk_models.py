@@ -14,7 +14,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, Re
 from rerank.data.lists import CandidateLists
 from rerank.extensions.parsing.svmtk.exchange import import_svmtk
 from rerank.models.base import load_model
-from rerank.models.exchange.base import export, import_model
+from rerank.models.exchange.calls import export, import_model
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
 from rerank.similarity.expression import ItemKernel

@@ -10,7 +10,8 @@ from models.exchange.kinds import KINDS, PLAIN, lists
 import rerank
 from rerank import CandidateLists
 from rerank.formats.weights import WEIGHTS
-from rerank.models.exchange.base import EXCHANGE, writers
+from rerank.models.exchange.base import EXCHANGE
+from rerank.models.exchange.calls import writers
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.DataNote")
 

@@ -12,7 +12,7 @@ from small_training import saved
 
 import rerank
 from rerank import CandidateLists
-from rerank.models.exchange.base import read_model
+from rerank.models.exchange.calls import read_model
 from rerank.models.exchange.portable import portable
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.DataNote")

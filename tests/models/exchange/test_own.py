@@ -9,7 +9,7 @@ from models.exchange.kinds import KINDS, NAMES, items
 
 import rerank
 from rerank.models import exchange
-from rerank.models.exchange.base import read_model
+from rerank.models.exchange.calls import read_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.DataNote")
 SCHEMA = json.loads((Path(exchange.__file__).parent / "schema.json").read_text())

@@ -64,12 +64,7 @@ def predict(given: Predict) -> None:
     from rerank.models.predict import predict as run
 
     model = chosen_model(given.model, given.typed, given.out, given.keep_margin, given.reading)
-    places = {name: getattr(given, name) for name in EncoderPlaces.settings}
-    if any(places.values()):
-        from rerank.models.encoder_places import with_encoders
-
-        model = with_encoders(model, places)
-    found = run(model, given.data, given.as_, streamed=True, **given.others("model", "data", "as_", *places))
+    found = run(model, given.data, given.as_, streamed=True, **given.others("model", "data", "as_"))
     for line in getattr(found.model, "decision_lines", list)():
         inform(line)
     if given.allow_oracle:

@@ -38,7 +38,7 @@ def wanted(
             found.append(name[:-1])
     twice = next((name for name in taken if name in found), None)
     if twice is not None:
-        raise ConfigError(f"{source}: column {twice!r} is categorical and has another role, expected one")
+        raise ConfigError(f"{source}: column {twice!r} ({how}) has another role, expected one")
     return list(dict.fromkeys(found))
 
 

@@ -66,6 +66,8 @@ class CandidateLists:
         None = "1", "2", ...
     texts : StringColumn (n_items), optional
         The candidates' strings.
+    fields : mapping of name to StringColumn (n_items)
+        Their parts, such as "title" and "body", of which ``texts`` are made; empty = they have none.
     answers : StringColumn (n_items), optional
         The final answers of the candidates, for votes: equal strings, without blanks at their ends, are one
         answer, "" = none.
@@ -116,6 +118,9 @@ class CandidateLists:
     rows: Index | None = field(default=None, metadata=column("item", "positions"))
     feature_names: Sequence[str] | None = field(default=None, metadata=column("feature", "names"))
     texts: StringColumn | None = field(default=None, metadata=column("item", "strings"))
+    fields: Mapping[str, StringColumn] = field(
+        default_factory=dict, metadata=column("item", "strings", several=True)
+    )
     answers: StringColumn | None = field(default=None, metadata=column("item", "strings"))
     prompts: StringColumn | None = field(default=None, metadata=column("list", "strings"))
     references: tuple[StringColumn, ...] = field(default=(), metadata=column("list", "strings", several=True))
@@ -591,10 +596,8 @@ class CandidateLists:
         if which.size == 0:
             raise DataError(f"{self.source}: a subset of no lists")
         if which.ndim != 1 or which.dtype.kind not in "iu" or which.min() < 0 or which.max() >= self.n_lists:
-            raise DataError(
-                f"{self.source}: a subset is chosen by a mask over the lists or by numbers "
-                f"within 0..{self.n_lists - 1}"
-            )
+            expected = f"a mask over the lists or by numbers within 0..{self.n_lists - 1}"
+            raise DataError(f"{self.source}: a subset is chosen by {expected}")
         which = which.astype(np.int64)
         items, offsets = places_of(self.offsets, which)
         return self._taken(offsets, items, which, rows=renumbered(self.rows, items))

@@ -10,7 +10,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.read import is_file
 from rerank.core.settings import Settings, setting
 from rerank.core.text import patterns_of
-from rerank.data.text_reading import DevVectors, TextReading
+from rerank.data.text_reading import TEXT_COLUMN, DevVectors, TextReading
 from rerank.data.text_reading import Sources as Sources
 
 
@@ -20,10 +20,10 @@ def _one(given: Any) -> Any:
 
 
 def _several(given: Any) -> Any:
-    """One value or several, as a tuple."""
+    """None, one value or several, as a tuple."""
     if isinstance(given, str | os.PathLike):
         return (_one(given),)
-    return tuple(_one(value) for value in given) if isinstance(given, list | tuple) else given
+    return tuple(_one(value) for value in given or ()) if isinstance(given, list | tuple | None) else given
 
 
 def _patterns(given: Any) -> Any:
@@ -109,7 +109,7 @@ class ReadOptions(TextReading):
     list_column: str | None = setting(None, "column of list ids")
     label_column: str | None = setting(None, "column of labels")
     id_column: str | None = setting(None, "column of item ids")
-    text_column: str | None = setting(None, "column of texts", flags=("--text-column", "--text"))
+    text_column: Paths = setting((), TEXT_COLUMN, flags=("--text-column", "--text"), metavar="COLUMN")
     answer_column: str | None = setting(None, "column of final answers, for votes")
     categorical: Paths = setting(
         (),

@@ -32,7 +32,7 @@ TRIES = 10
 # Bounds, indices and places are copied before they are checked, so that no change of the file can lead a
 # kernel out of its arrays. Only 4-byte ones (indices, nodes of trees) of more bytes stay mapped.
 COPIED = 1 << 28
-_LATER = ("structures",)  # what stores of earlier releases lack
+_LATER = ("structures", "fields")  # what stores of earlier releases lack
 _LONGEST_META = 1 << 24
 _NAME_BYTES = 64  # of a short string as an object, its place in a list included
 

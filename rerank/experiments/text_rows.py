@@ -46,4 +46,4 @@ class StoredData(DataSection):
         return cls(**{name: getattr(given, name) for name in COLUMNS} | changes)
 
     def reading(self, part: Part) -> Reading:
-        return super().reading(part).with_settings(**dict.fromkeys(COLUMNS))
+        return super().reading(part).with_settings(query_column=None, text_column=())

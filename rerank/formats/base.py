@@ -38,6 +38,7 @@ WORDS = {
     "structures": "further trees",
     "traces": "structures",
     "natives": "native structures",
+    "fields": "fields of texts",
 }
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 LARGE = 1 << 23  # bytes of a file from which on it is read in blocks, see formats.streaming
@@ -216,7 +217,7 @@ class Format(ABC):
     def check_options(self, options: ReadOptions) -> None:
         """Raise ConfigError if this format does not use an option that is set, or two exclude each other."""
         for name in options.changed():
-            if name not in self.honours:
+            if name not in self.honours and not (name == "text_column" and options.collection):
                 raise ConfigError(f"format {self.name} cannot honour {name}={getattr(options, name)!r}")
         if options.missing in FITTED:
             text = "is fitted by 'rerank train', and the model keeps it; expected error, nan or zero here"

@@ -172,16 +172,11 @@ class ParquetReader:
             offsets, list_ids, rows = self.grouper.finish()
         features: Features = Dense(self.X)
         texts = {"item_ids": roles.id, "texts": roles.text, "answers": roles.answer}
-        by_item: dict[str, Any] = {
-            name: None if j is None else self.strings[j].column() for name, j in texts.items()
-        }
+        by_item: dict[str, Any] = {k: self.strings[j].column() for k, j in texts.items() if j is not None}
         if roles.label is not None and self.options.classes:
-            texts_of_classes = self.strings[roles.label].column()
+            column, expected = self.strings[roles.label].column(), EXPECTED.removeprefix("expected ")
             by_item["classes"] = class_column(
-                texts_of_classes,
-                lambda row, found: FormatError(
-                    self.source, row + 1, found, EXPECTED.removeprefix("expected ")
-                ),
+                column, lambda row, found: FormatError(self.source, row + 1, found, expected)
             )
         by_item["features"] = features.compressed() if self.options.layout == "sparse" else features
         lists = CandidateLists(
@@ -193,7 +188,7 @@ class ParquetReader:
             source=self.source,
         )
         columns = {name: self.strings[j].column() for name, j in roles.categories.items()}
-        return with_text_columns(lists, columns, self.options.query_column)
+        return with_text_columns(lists, columns, self.options)
 
     def add(self, batch: Any) -> None:
         """Add a batch of rows."""

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 
 from rerank.core.errors import ConfigError
+from rerank.core.registry import did_you_mean
+from rerank.data.text_reading import EncoderPlaces
 from rerank.models.base import Model, load_model
 from rerank.models.feature_sources import FeatureSource
 from rerank.models.pipeline import Chain
@@ -22,8 +24,11 @@ def with_encoders(model: str | os.PathLike[str] | Model, places: Mapping[str, st
     Raises
     ------
     RerankError
-        If the model cannot be read, or does not use one of the folders.
+        If the model cannot be read, or does not use one of the folders, or a name is another one.
     """
+    if unknown := [name for name in places if name not in EncoderPlaces.settings]:
+        known = did_you_mean(unknown[0], EncoderPlaces.settings)
+        raise ConfigError(f"unknown argument {unknown[0]!r}; {known}")
     made = model if isinstance(model, Model) else load_model(os.fspath(model))
     given = {name: folder for name, folder in places.items() if folder is not None}
     found = [one.located(given) if isinstance(one, FeatureSource) else None for one in made.chain.fitted]

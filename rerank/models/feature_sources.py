@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,14 +34,16 @@ class FeatureSource(Struct, frozen=True, eq=False, kw_only=True):
 
     @classmethod
     @abstractmethod
-    def fit(cls, lists: CandidateLists, settings: Any, query: str | None, text: str | None) -> Self:
+    def fit(
+        cls, lists: CandidateLists, settings: Any, query: str | None = None, text: tuple[str, ...] = ()
+    ) -> Self:
         """Return what is fitted to training lists.
 
         Parameters
         ----------
         lists : without the features that it adds; labels are not looked at.
         settings : ``training.text_options.SourceSettings``.
-        query, text : the columns of the files that have questions and texts; None = the usual ones.
+        query, text : the columns of the files that have questions and texts; None, () = the usual ones.
         """
 
     @classmethod
@@ -151,11 +153,39 @@ def _member(i: int, name: str) -> str:
     return f"{SOURCE}{i}.{name}"
 
 
-def with_columns(reading: Reading, query: str | None, text: str | None) -> Reading:
-    """Return reading of the columns of the training lists, unless others or files of texts are given."""
+def reading_for(
+    sources: Sequence[FeatureSource], reading: Reading, honoured: Collection[str], categorical: Sequence[str]
+) -> Reading:
+    """Return how lists are read for sources of features, and for indicators of columns of categories.
+
+    honoured : the options of reading that the format uses; columns have names, or a collection has the texts.
+    """
+    named = "categorical" in honoured
+    if named:
+        reading = reading.with_settings(categorical=(*reading.categorical, *categorical))
+    for one in sources if named or (reading.queries and reading.collection) else ():
+        reading = one.reading(reading)
+    return reading
+
+
+def with_columns(reading: Reading, query: str | None, text: tuple[str, ...]) -> Reading:
+    """Return reading of the columns of the training lists, unless others or files of texts are given.
+
+    Several fields of texts are keys of a collection too.
+    """
     given = {"query_column": query, "text_column": text}
     if reading.queries is not None:
         del given["query_column"]
-    if reading.collection is not None:
+    if reading.collection is not None and len(text) < 2:
         del given["text_column"]
-    return reading.with_settings(**{k: v for k, v in given.items() if v and getattr(reading, k) is None})
+    return reading.with_settings(**{k: v for k, v in given.items() if v and not getattr(reading, k)})
+
+
+def kept_columns(columns: tuple[str, ...]) -> str | list[str] | None:
+    """Return how a model file names columns of texts."""
+    return list(columns) if len(columns) > 1 else next(iter(columns), None)
+
+
+def columns_of(kept: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns that ``kept_columns`` gave."""
+    return (kept,) if isinstance(kept, str) else tuple(kept or ())

@@ -31,6 +31,8 @@ from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, 
 from rerank.models import predictions
 from rerank.models.base import ORACLE, Model, load_model
 from rerank.models.classes import ClassesModel
+from rerank.models.encoder_places import with_encoders
+from rerank.models.feature_sources import reading_for
 
 if TYPE_CHECKING:
     from rerank.models.adaptation import Adaptation
@@ -74,6 +76,7 @@ def predict(
     strict: bool = False,
     streamed: bool = False,
     reading: Reading | None = None,
+    **places: str | None,
 ) -> Any:
     """Score lists with a model, and return or write scores or rankings, as ``rerank predict`` does.
 
@@ -101,6 +104,8 @@ def predict(
     strict : refuse features that the model does not know, and features that are absent.
     streamed : write large files and pipes to ``out`` block by block if possible; see ``models.streaming``.
     reading : how a file is read.
+    places : folders of the model's encoders, and of their cache, if they are others than in training:
+        ``encoder``, ``cross_encoder`` and ``vector_cache``.
 
     Returns
     -------
@@ -139,15 +144,14 @@ def predict(
         format = format_of(os.fspath(data))
     outputs = {"--out": out, "--transductive-report": transductive_report}
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else None
-    check_outputs(
-        {option: file for option, file in outputs.items() if file is not None}, inputs_of(data, reading, path)
-    )
+    given = {option: file for option, file in outputs.items() if file is not None}
+    check_outputs(given, inputs_of(data, reading, path))
     scorer = copy.copy(model) if path is None else load_model(path)
     if not isinstance(scorer, Model):
         raise ConfigError(f"model: found {type(scorer).__name__}, expected a model, or the path of one")
+    scorer = with_encoders(scorer, places)
     check_oracle(scorer, allow_oracle)
-    adapting: dict[str, object] = {"--jobs": jobs, "--cluster": cluster, "--cache": cache}
-    adapting["--transductive-report"] = transductive_report
+    adapting = {"--jobs": jobs, "--cluster": cluster, "--cache": cache, **outputs, "--out": None}
     idle = next((option for option, value in adapting.items() if value is not None), None)
     if idle is not None and not scorer.adapts:
         raise ConfigError(f"{idle}: not used by a model of kind {scorer.kind}, expected a transductive one")
@@ -254,10 +258,8 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     if not is_path(data):
         return read_lists(data, reading)
     reading = reading or Reading()
-    if "categorical" in FORMATS.get(reading.format or format_of(os.fspath(data))).honours:
-        reading = reading.with_settings(categorical=(*reading.categorical, *_categorical(model)))
-        for one in model.chain.sources:
-            reading = one.reading(reading)
+    honoured = FORMATS.get(reading.format or format_of(os.fspath(data))).honours
+    reading = reading_for(model.chain.sources, reading, honoured, _categorical(model))
     lists = _for_policy(model, data, reading.with_settings(features=()))
     if not reading.features:
         return lists

@@ -91,7 +91,7 @@ def test_cells_count_words_in_their_training_lists_alone(folder):
             [] if cell.row == "score" else [2 if cell.row == "background" else 24]
         )
         assert model.input_names == ([] if cell.row == "without score" else ["score"])
-        assert [(one.query, one.text) for one in sources] == [("ask", "passage")] * len(sources)
+        assert [(one.query, one.text) for one in sources] == [("ask", ("passage",))] * len(sources)
 
 
 def test_drawn_folds_and_jobs(folder):

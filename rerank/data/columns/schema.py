@@ -49,7 +49,7 @@ class Column(Struct, frozen=True):
     @property
     def by_name(self) -> bool:
         """Return whether the field holds a mapping."""
-        return self.several and self.kind in ("statistics", "trees")
+        return self.several and self.per == "item"
 
     def check(self, name: str, values: Any, length: int) -> None:
         """Raise DataError if ``values`` are not as declared, or not ``length`` entries."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -17,20 +17,24 @@ from rerank.data.base_scores import base_scores_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.text_reading import joined
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.encoder_places import with_encoders
 
 
 def text_lists(
-    questions: Sequence[str], texts: Sequence[Sequence[str]], labels: Sequence[Sequence[float]] | None = None
+    questions: Sequence[str],
+    texts: Sequence[Sequence[str | Mapping[str, str]]],
+    labels: Sequence[Sequence[float]] | None = None,
 ) -> CandidateLists:
     """Return lists of texts, one for each question.
 
     Parameters
     ----------
     questions : n_lists of them.
-    texts : the texts of each list.
+    texts : the texts of each list; or mappings of fields to texts, such as title and body, all with the same
+        keys in the same order.
     labels : their labels in the same form, larger is better, NaN = unjudged; None = nothing is judged.
 
     Returns
@@ -40,7 +44,7 @@ def text_lists(
     Raises
     ------
     DataError
-        If the sequences do not fit each other, or a list is empty.
+        If the sequences do not fit each other, a list is empty, or a text is none.
 
     Examples
     --------
@@ -60,14 +64,35 @@ def text_lists(
         if [len(one) for one in labels] != sizes:
             raise DataError("text_lists: labels have other lengths than texts")
         flat = np.array([value for one in labels for value in one], dtype=np.float64)
-    return CandidateLists(
+    wrong = next((i for i, question in enumerate(questions) if not isinstance(question, str)), None)
+    if wrong is not None:
+        raise DataError(f"text_lists: question {wrong + 1}: found {questions[wrong]!r}, expected a text")
+    lists = CandidateLists(
         np.cumsum([0, *sizes], dtype=np.int64),
         Dense(np.empty((sum(sizes), 0))),
         labels=flat,
-        texts=StringColumn.from_strings(text for one in texts for text in one),
         prompts=StringColumn.from_strings(questions),
         source="text_lists",
     )
+    every = [(i, text) for i, one in enumerate(texts) for text in one]
+    names = list(every[0][1]) if every and isinstance(every[0][1], Mapping) else []
+    for i, text in every:
+        values = list(text.values()) if isinstance(text, Mapping) else [text]
+        if not all(isinstance(value, str) for value in values) or names != (
+            list(text) if isinstance(text, Mapping) else []
+        ):
+            expected = f"texts of {some(names)}, as the first has" if names else "a text"
+            raise DataError(f"text_lists: texts of question {i + 1}: found {text!r}, expected {expected}")
+    return _with_texts(lists, names, [text for _, text in every])
+
+
+def _with_texts(lists: CandidateLists, names: Sequence[str], texts: Sequence[Any]) -> CandidateLists:
+    """The lists with texts, or with the fields ``names`` of mappings of texts."""
+    if len(names) < 2:
+        plain = [text[names[0]] for text in texts] if names else texts
+        return replace(lists, texts=StringColumn.from_strings(plain))
+    columns = {name: StringColumn.from_strings(text[name] for text in texts) for name in names}
+    return replace(lists, **joined(columns, lists.source))
 
 
 @dataclass(frozen=True)
@@ -141,8 +166,9 @@ class Ranker:
         Parameters
         ----------
         query : the question.
-        documents : texts; or mappings with a text (the key "text", or the column of the training lists) and
-            the other features of the model by name, such as a first stage's "score"; more keys are ignored.
+        documents : texts; or mappings with a text (the key "text", or the column of the training lists; if
+            these had several fields, all of them) and the other features of the model by name, such as a
+            first stage's "score"; more keys are ignored.
         top : how many to return, None = all.
 
         Raises
@@ -158,26 +184,35 @@ class Ranker:
             raise ConfigError(f"rank: top: found {top}, expected 0 or more")
         if not given:
             return []
-        texts = [self._text(one, i) for i, one in enumerate(given)]
-        scores = self.model.score_items(self._lists(query, texts, given))
+        named = [getattr(one, "text", ()) for one in self.model.chain.sources]
+        columns: tuple[str, ...] = next(filter(None, named), ())
+        fields = columns if len(columns) > 1 else ()
+        texts = [self._text(one, i, columns) for i, one in enumerate(given)]
+        lists = _with_texts(self._lists(query, given), fields, given if fields else texts)
+        scores = self.model.score_items(lists)
         order = np.argsort(-scores, kind="stable")[:top].tolist()
-        return [Ranked(i, float(scores[i]), texts[i], given[i]) for i in order]
+        whole: Any = lists.texts
+        return [Ranked(i, float(scores[i]), whole[i], given[i]) for i in order]
 
-    def _text(self, document: Any, i: int) -> str:
-        """The text of document ``i``."""
-        if isinstance(document, str):
+    def _text(self, document: Any, i: int, columns: tuple[str, ...]) -> str:
+        """The text of document ``i``, or of the first of its fields, all of which it must have."""
+        fields = columns if len(columns) > 1 else ()
+        expected = f"a mapping with texts as {some(fields)}" if fields else "a text, or a mapping with 'text'"
+        found = type(document).__name__
+        if isinstance(document, str) and not fields:
             return document
         if isinstance(document, Mapping):
-            columns = [getattr(one, "text", None) for one in self.model.chain.sources]
-            for key in (*filter(None, columns), "text"):
-                if isinstance(document.get(key), str):
-                    return str(document[key])
+            keys = fields or [key for key in (*columns, "text") if key in document][:1]
+            values = [document.get(key) for key in keys]
+            if keys and all(isinstance(value, str) for value in values):
+                return str(values[0])
             found = f"keys {some(list(map(str, document)))}"
-        else:
-            found = type(document).__name__
-        raise DataError(f"rank: document {i}: found {found}, expected a text, or a mapping with 'text'")
+            wrong = next((key for key, v in zip(keys, values, strict=True) if not isinstance(v, str)), None)
+            if wrong in document:
+                found, expected = f"{document[wrong]!r} as {wrong!r}", "a text"
+        raise DataError(f"rank: document {i}: found {found}, expected {expected}")
 
-    def _lists(self, query: str, texts: list[str], documents: list[Any]) -> CandidateLists:
+    def _lists(self, query: str, documents: list[Any]) -> CandidateLists:
         """The documents as a list of candidates."""
         names, model = self.model.input_names, self.model
         values = np.empty((len(documents), len(names)))
@@ -187,13 +222,12 @@ class Ranker:
         if model.base_weight is not None:
             base = self._numbers("score", documents)
         lists = CandidateLists(
-            np.array([0, len(texts)], dtype=np.int64),
+            np.array([0, len(documents)], dtype=np.int64),
             Dense(values),
             base_scores=base,
             feature_names=names,
             prompts=StringColumn.from_strings([query]),
-            texts=StringColumn.from_strings(texts),
-            first_best=-np.arange(len(texts), dtype=np.float64),
+            first_best=-np.arange(len(documents), dtype=np.float64),
             source="rank",
         )
         if base is not None:

@@ -56,7 +56,7 @@ def vector_features(
     VectorFeatures.check_settings(settings)
     target = None if out is None else checked_format(out, to, data, reading)
     lists = read_lists(data, reading)
-    fitted = VectorFeatures.fit(lists, settings, None, None)
+    fitted = VectorFeatures.fit(lists, settings)
     made = VectorLists(fitted.apply(lists), fitted)
     if out is not None and target is not None:
         save(made.lists, out, target)

@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Reading
 from rerank.extensions.vectors.similarities import IN_LIST, TO_QUERY, similarities
-from rerank.models.feature_sources import SOURCES, FeatureSource, with_columns
+from rerank.models.feature_sources import SOURCES, FeatureSource, columns_of, kept_columns, with_columns
 
 PREFIX = "vector_"
 CROSS = "cross_encoder"
@@ -41,7 +41,7 @@ class _Meta(Record):
     query_prefix: str = ""
     text_prefix: str = ""
     query: str | None = None
-    text: str | None = None
+    text: str | tuple[str, ...] | None = None
     encoder: str | None = None
     encoder_content: str | None = None
     cross_encoder: str | None = None
@@ -93,7 +93,7 @@ class VectorFeatures(FeatureSource, frozen=True, eq=False, kw_only=True):
     query_prefix: str = ""
     text_prefix: str = ""
     query: str | None = None
-    text: str | None = None
+    text: tuple[str, ...] = ()
     cache: str | None = None
 
     @classmethod
@@ -112,7 +112,9 @@ class VectorFeatures(FeatureSource, frozen=True, eq=False, kw_only=True):
             _vectors(lists, "items")
 
     @classmethod
-    def fit(cls, lists: CandidateLists, settings: Any, query: str | None, text: str | None) -> VectorFeatures:
+    def fit(
+        cls, lists: CandidateLists, settings: Any, query: str | None = None, text: tuple[str, ...] = ()
+    ) -> VectorFeatures:
         """Return what computes the features of vectors that lists have, or that local models make of texts.
 
         Raises
@@ -228,7 +230,7 @@ class VectorFeatures(FeatureSource, frozen=True, eq=False, kw_only=True):
         if self.encoder is not None:
             out |= {"pooling": self.encoder.pooling, "query_prefix": self.query_prefix}
             out |= {"text_prefix": self.text_prefix}
-        return out | {"query": self.query, "text": self.text}
+        return out | {"query": self.query, "text": kept_columns(self.text)}
 
     def arrays(self) -> dict[str, AnyArray]:
         return {}
@@ -259,7 +261,7 @@ class VectorFeatures(FeatureSource, frozen=True, eq=False, kw_only=True):
             query_prefix=known.query_prefix,
             text_prefix=known.text_prefix,
             query=known.query,
-            text=known.text,
+            text=columns_of(known.text),
             **models,
         )
 

@@ -100,7 +100,7 @@ class JSONLines(Format):
         "traces",
         "natives",
         "counts",
-        *("unretrieved", "subtopics", "vectors", "query_vectors"),
+        *("unretrieved", "subtopics", "vectors", "query_vectors", "fields"),
     }
     ranked_by_line: ClassVar[bool] = True
 

@@ -19,6 +19,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.names import is_of_number, note_resembling, spells_number
+from rerank.data.text_reading import own_name, own_texts
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import ForestBuilder, StringBuilder
 from rerank.formats.common import (
@@ -271,7 +272,7 @@ class Columns:
         self.roles = Roles(options)
         self.builder = FeatureBuilder()
         self.trees = Trees(self.roles.of)
-        self.texts = StringBuilder()
+        self.texts = {role: StringBuilder() for role in options.text_keys()}
         self.ids = StringBuilder()
         self.answers = StringBuilder()
         self.labels = array("d")
@@ -319,7 +320,7 @@ class Columns:
         nan = array("d", [math.nan]) * len(items)
         labels = numbers_of(*values["label"], nullable=True) if "label" in values else nan
         scores = numbers_of(*values["score"], nullable=True) if "score" in values else nan
-        texts = self._strings("text", "a text", values, self.texts)
+        texts = {role: self._strings(role, "a text", values, own) for role, own in self.texts.items()}
         ids = self._strings("id", "an id", values, self.ids)
         column, key = values.get("answer", ([], "answer"))
         answers = [answer_of(value, key) for value in column]
@@ -346,7 +347,8 @@ class Columns:
         self.any_score |= "score" in values
         self.labels.extend(labels)
         self.scores.extend(scores)
-        self.texts.extend(texts)
+        for role, found_there in texts.items():
+            self.texts[role].extend(found_there)
         if answers:
             self.fill_answers()
             self.answers.extend(answers)
@@ -412,7 +414,7 @@ class Columns:
         if column and len(before) < self.builder.n_items:
             raise MisfitError(key, what, "none, as the candidates before have none")
         if not column and len(before):
-            raise MisfitError(role, f"no {role}", "one, as the candidates before have")
+            raise MisfitError(own_name(role), f"no {own_name(role)}", "one, as the candidates before have")
         return strings_of(column, key)
 
     def _own_features(self, rows: list[Any], key: str, extra: Extra) -> list[Row]:
@@ -481,12 +483,12 @@ class Columns:
             base_scores=np.frombuffer(self.scores) if self.any_score else None,
             first_best=-np.arange(len(self.labels), dtype=np.float64),
             item_ids=self.ids.column() if len(self.ids) else None,
-            texts=self.texts.column() if len(self.texts) else None,
             answers=self.answers.column() if len(self.answers) else None,
         )
         return CandidateLists(
             offsets,
             **items,
+            **own_texts(self.texts, rows, self.options, self.source),
             list_ids=list_ids,
             rows=rows,
             feature_names=list(self.builder.names),

@@ -161,7 +161,7 @@ class Roles:
     def __init__(self, options: ReadOptions) -> None:
         given = {
             "id": options.id_column,
-            "text": options.text_column,
+            **options.text_keys(),
             "label": options.label_column,
             "answer": options.answer_column,
         }

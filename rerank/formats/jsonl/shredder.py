@@ -156,7 +156,7 @@ def _item_nodes(plan: Plan, columns: Columns, keys: Iterable[str]) -> tuple[list
 
 
 def _role_node(plan: Plan, columns: Columns, role: str, with_features: bool) -> int:
-    if role == "text":
+    if role in columns.texts:
         return plan.scalar(STRING)
     if role == "id":
         return plan.scalar(STRING | WHOLE, spelt=True) if len(columns.ids) else plan.scalar(NULL | NO_VALUE)
@@ -307,8 +307,8 @@ class PlainLines:
             if part is not None and np.any(part.kinds != _NO_VALUE):
                 columns.any_label |= role == "label"
                 columns.any_score |= role == "score"
-        if "text" in of:
-            columns.texts.join(parts[of["text"]].strings())
+        for role in columns.texts.keys() & of.keys():
+            columns.texts[role].join(parts[of[role]].strings())
         if "id" in of and len(columns.ids):
             columns.ids.join(parts[of["id"]].strings())
         if "answer" in of:

@@ -71,7 +71,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
         raise FormatError(source, 1, f"one column, {quoted(header[0])}", "commas between them, tabs in .tsv")
     if (twice := first_repeated(named := [*filter(None, header)])) is not None:
         raise FormatError(source, 1, f"two columns {quoted(named[twice])}", "each column once")
-    given = {option: getattr(options, option) for option in KNOWN if getattr(options, option) is not None}
+    given = options.named_columns(KNOWN)
     for option, name in given.items():
         if name not in place:
             flag = option.replace("_", "-")
@@ -80,6 +80,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
         raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
     asked = wanted(options.categorical, place, source, "--categorical", given.values())
     asked += wanted(options.query_column or (), place, source, "--query-column")
+    asked += wanted(options.texts_of()[1:], place, source, "--text", [*given.values(), *asked])
     free = [name for name in place if name not in given.values() and name not in asked]
     found = {option: next((name for name in names if name in free), "") for option, names in known.items()}
     found = {option: name for option, name in found.items() if name and option not in given}
@@ -451,7 +452,7 @@ class TableReader:
             source=self.source.name,
         )
         categories = {name: self.strings[place].column() for name, place in self.roles.categories.items()}
-        return with_text_columns(lists, categories, self.options.query_column)
+        return with_text_columns(lists, categories, self.options)
 
     def _strings(self, place: int | None) -> StringColumn | None:
         return None if place is None else self.strings[place].column()

@@ -21,7 +21,7 @@ class ComputeFeatures(Step, frozen=True):
     features_from: tuple[str, ...] = ()
     texts: SourceSettings | None = None
     query: str | None = None
-    text: str | None = None
+    text: tuple[str, ...] = ()
 
     stage: ClassVar[Stage] = "features"
     settings: ClassVar[tuple[str, ...]] = ("features_from",)

@@ -185,6 +185,7 @@ def test_three_lines_from_python(lists, tmp_path):
     for documents, message in (
         ([3], "document 0: found int, expected a text, or a mapping with 'text'"),
         (["a", {"txt": "b"}], "document 1: found keys txt, expected a text"),
+        ([{"text": None}], "document 0: found None as 'text', expected a text"),
         ("one text", "found one text, expected a question and a list of texts"),
     ):
         with pytest.raises(DataError, match=message):

@@ -221,6 +221,10 @@ def test_the_model_keeps_its_encoders(tmp_path, lists):
     with pytest.raises(Exception, match=r"a: no such file or folder"):
         load_model(path).score(lists)
     places = {"encoder": str(tmp_path / "moved"), "vector_cache": str(tmp_path / "d")}
+    np.testing.assert_array_equal(rerank.predict(path, lists, **places), own.score(ready))
+    np.testing.assert_array_equal(rerank.predict(load_model(path), lists, **places), own.score(ready))
+    with pytest.raises(ConfigError, match="unknown argument 'encodr'; did you mean 'encoder'"):
+        rerank.predict(path, lists, encodr=str(tmp_path))
     np.testing.assert_array_equal(with_encoders(path, places).score(lists), own.score(ready))
     assert len(rerank.Ranker.load(path, **places).rank("the mill", ["a dam"])) == 1
     assert (tmp_path / "d").exists()

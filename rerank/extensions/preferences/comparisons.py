@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.files.read import shown
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats, Index, Mask
 from rerank.extensions.preferences.columns import ROLES, Columns, joined, read_columns
@@ -131,6 +132,10 @@ def comparisons_of(given: Any, columns: Mapping[str, str] | None = None) -> Comp
         given = [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]
     given = list(given)
     if given and all(isinstance(one, str | os.PathLike) for one in given):
+        known = [os.path.realpath(path) for path in given]
+        twice = next((k for k, path in enumerate(known) if path in known[:k]), None)
+        if twice is not None:
+            raise ConfigError(f"{shown(os.fspath(given[twice]))}: given twice, expected each file once")
         tables = [read_columns(os.fspath(path), columns or {}) for path in given]
         return _built(joined(tables))
     if not given:
@@ -212,7 +217,9 @@ def _built(table: Columns) -> Comparisons:
         prompts=prompts,
         **shared,
     )
+    _note_near_names(found)
     if not same.any():
+        _note_repeated(found)
         return found
     if same.all():
         fail(0, f"{quoted(items[first[0]])} compared with itself, as in every comparison", "two items")
@@ -220,7 +227,37 @@ def _built(table: Columns) -> Comparisons:
         f"{source}: {int(same.sum())} ties of an item with itself are left out, "
         f"the first of {items[first[same.argmax()]]!r}"
     )
-    return found.kept(~same)
+    found = found.kept(~same)
+    _note_repeated(found)
+    return found
+
+
+def _note_near_names(found: Comparisons) -> None:
+    """Warn if two items differ in blanks or capitals only; they count as two."""
+    if found.by_text:
+        return
+    plain: dict[str, str] = {}
+    for name in found.items:
+        other = plain.setdefault(" ".join(name.split()).casefold(), name)
+        if other != name:
+            note(f"{found.source}: the names {quoted(other)} and {quoted(name)} are those of two items")
+            return
+
+
+def _note_repeated(found: Comparisons) -> None:
+    """Warn if each comparison comes twice at least, as in a file that was joined with itself."""
+    turned = found.first > found.second
+    keys = [np.where(turned, found.outcomes[:, 2], found.outcomes[:, 0]), found.outcomes[:, 1], found.lists]
+    keys += [np.minimum(found.first, found.second), np.maximum(found.first, found.second)]
+    keys += [] if found.judges is None else [found.judges]
+    if not found.named_lists or np.logical_and.reduce([key == key[0] for key in keys]).sum() < 2:
+        return
+    order = np.lexsort(keys)
+    same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    ends = np.flatnonzero(np.concatenate([[True], ~same, [True]]))
+    if np.diff(ends).min() > 1:
+        what = "each comparison comes twice at least, with its prompt and verdict"
+        note(f"{found.source}: {what}; if they are copies, intervals are too narrow")
 
 
 def _name_answers(values: dict[str, list[Any]]) -> None:

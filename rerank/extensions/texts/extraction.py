@@ -245,7 +245,7 @@ class TextFeatures(FeatureSource, frozen=True, eq=False, kw_only=True, dict=True
 
 
 class _Field(Record):
-    """What meta.json keeps of a field."""
+    """A field in meta.json."""
 
     name: str
     n_texts: int = fact(ge=0, lt=1 << 53)
@@ -259,7 +259,7 @@ def _kept(statistics: Statistics) -> dict[str, AnyArray]:
 
 
 def _restored(part: str, n_texts: int, n_tokens: int, arrays: Mapping[str, AnyArray]) -> Statistics:
-    """What ``_kept`` gave under names that begin with ``part``; DataError if it is damaged."""
+    """Statistics that ``_kept`` gave under names that begin with ``part``; DataError if they are damaged."""
     terms = StringColumn(arrays[f"{part}terms"], arrays[f"{part}bounds"])
     texts, tokens = arrays[f"{part}texts"], arrays[f"{part}tokens"]
     sound = len(terms) == len(texts) == len(tokens) and int(tokens.sum()) == n_tokens

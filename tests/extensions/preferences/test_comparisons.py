@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -216,3 +217,30 @@ def test_faults_of_python(given, message):
         comparisons_of([("a", "b")], {"frist": "x"})
     with pytest.raises(ConfigError, match="column 'winner' as first: not used with winner, loser"):
         comparisons_of([("a", "b")], {"first": "winner"})
+
+
+def test_copies_of_all_comparisons_are_reported(tmp_path):
+    """Some may be the verdicts of several judges that agree."""
+    rows = ["q\ta\tb\t1\tj\n", "q\tb\tc\t1\tj\n", "q\tb\ta\t2\tj\n", "q\ta\tb\t1\tk\n"]
+    head = "list\tfirst\tsecond\twinner\tjudge\n"
+    for some, copied in (
+        (rows, False),
+        (rows[:1] + rows[2:3], True),
+        (2 * rows, True),
+        (rows + rows[:3], False),
+    ):
+        path = written(tmp_path / "a.tsv", head + "".join(some))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            comparisons_of(path)
+        assert [str(one.message).partition(";")[0] for one in caught] == copied * [
+            f"{path}: each comparison comes twice at least, with its prompt and verdict"
+        ]
+    with pytest.raises(ConfigError, match=r"a\.tsv: given twice, expected each file once"):
+        comparisons_of([path, str(tmp_path / "." / "a.tsv")])
+
+
+def test_names_that_differ_in_blanks_or_capitals_are_reported():
+    for other in (" a", "A", "a "):
+        with pytest.warns(UserWarning, match=f"the names 'a' and '{other}' are those of two items"):
+            comparisons_of([("a", "b"), (other, "b")])

@@ -104,6 +104,7 @@ def test_intervals_of_all_kinds_are_close_for_many_comparisons():
     np.testing.assert_allclose(ends[0], ends[2], atol=0.06)
 
 
+@pytest.mark.filterwarnings("ignore:.*each comparison comes twice")
 def test_the_bootstrap_draws_prompts_with_all_their_comparisons():
     rows = battles(size=100, prompts=100)
     once = product.rate(rows, intervals="wald").intervals

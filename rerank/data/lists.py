@@ -623,9 +623,8 @@ class CandidateLists:
         DataError
             If ``items`` is not such a permutation.
         """
-        if not np.array_equal(np.sort(items), np.arange(self.n_items)) or not np.array_equal(
-            self.list_index[items], self.list_index
-        ):
+        whole = np.array_equal(np.sort(items), np.arange(self.n_items))
+        if not whole or not np.array_equal(self.list_index[items], self.list_index):
             raise DataError(f"{self.source}: a new order must keep each item in its list")
         return self._taken(self.offsets, items, np.arange(self.n_lists), rows=None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +15,9 @@ from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Reading
+
+if TYPE_CHECKING:
+    from rerank.models.base import Model
 
 
 class FeatureSource(Struct, frozen=True, eq=False, kw_only=True):
@@ -166,6 +169,15 @@ def reading_for(
     for one in sources if named or (reading.queries and reading.collection) else ():
         reading = one.reading(reading)
     return reading
+
+
+def moved(model: Model, places: Mapping[str, str | None]) -> Model:
+    """Return the model with its encoders in other folders, see ``with_encoders``; without any as it is."""
+    if all(folder is None for folder in places.values()):
+        return model
+    from rerank.models.encoder_places import with_encoders
+
+    return with_encoders(model, places)
 
 
 def with_columns(reading: Reading, query: str | None, text: tuple[str, ...]) -> Reading:

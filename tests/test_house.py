@@ -53,7 +53,7 @@ NEW_ROOMS = (
     *("extensions/decision/", "extensions/fusion/", "extensions/selection/", "models/exchange/"),
     *("extensions/conjunctions/", "extensions/diversity/"),
     *("extensions/texts/", "cli/text_features.py", "data/text_reading.py", "formats/collection.py"),
-    *("models/feature_sources.py", "models/encoder_places.py", "training/text_options.py"),
+    *("models/feature_sources.py", "training/text_options.py"),
     "experiments/text_rows.py",
     *("extensions/vectors/", "formats/vector_files.py", "formats/arrow.py", "training/steps/computed.py"),
     *("core/system.py", "native/_build.py"),

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from msgspec import Struct
 
-from rerank.core.errors import DataError
-from rerank.core.registry import Registry
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import Registry, did_you_mean
 from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Reading
-
-if TYPE_CHECKING:
-    from rerank.models.base import Model
+from rerank.data.text_reading import EncoderPlaces
 
 
 class FeatureSource(Struct, frozen=True, eq=False, kw_only=True):
@@ -171,13 +169,31 @@ def reading_for(
     return reading
 
 
-def moved(model: Model, places: Mapping[str, str | None]) -> Model:
-    """Return the model with its encoders in other folders, see ``with_encoders``; without any as it is."""
-    if all(folder is None for folder in places.values()):
-        return model
-    from rerank.models.encoder_places import with_encoders
+def move_encoders(model: Any, places: Mapping[str, str | None]) -> None:
+    """Let a model take its encoders from other folders, or cache what they make.
 
-    return with_encoders(model, places)
+    Parameters
+    ----------
+    model : a Model, which is changed.
+    places : folders by name: encoder, cross_encoder and vector_cache; None = as it was.
+
+    Raises
+    ------
+    ConfigError
+        If the model does not use one of the folders, or a name is another one.
+    """
+    if unknown := [name for name in places if name not in EncoderPlaces.settings]:
+        known = did_you_mean(unknown[0], EncoderPlaces.settings)
+        raise ConfigError(f"unknown argument {unknown[0]!r}; {known}")
+    given = {name: folder for name, folder in places.items() if folder is not None}
+    if not given:
+        return
+    found = [one.located(given) if isinstance(one, FeatureSource) else None for one in model.chain.fitted]
+    if all(one is None for one in found):
+        option = f"--{next(iter(given)).replace('_', '-')}"
+        raise ConfigError(f"{option}: not used by this model, whose features need no local model of texts")
+    fitted = tuple(new or old for new, old in zip(found, model.chain.fitted, strict=True))
+    model.chain = type(model.chain)(fitted)
 
 
 def with_columns(reading: Reading, query: str | None, text: tuple[str, ...]) -> Reading:

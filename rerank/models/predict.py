@@ -31,7 +31,7 @@ from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, 
 from rerank.models import predictions
 from rerank.models.base import ORACLE, Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.models.feature_sources import moved, reading_for
+from rerank.models.feature_sources import move_encoders, reading_for
 
 if TYPE_CHECKING:
     from rerank.models.adaptation import Adaptation
@@ -148,7 +148,7 @@ def predict(
     scorer = copy.copy(model) if path is None else load_model(path)
     if not isinstance(scorer, Model):
         raise ConfigError(f"model: found {type(scorer).__name__}, expected a model, or the path of one")
-    scorer = moved(scorer, places)
+    move_encoders(scorer, places)
     check_oracle(scorer, allow_oracle)
     adapting = {"--jobs": jobs, "--cluster": cluster, "--cache": cache, **outputs, "--out": None}
     idle = next((option for option, value in adapting.items() if value is not None), None)

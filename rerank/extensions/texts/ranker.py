@@ -18,9 +18,9 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.text_reading import joined
-from rerank.models.base import Model
+from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.models.encoder_places import with_encoders
+from rerank.models.feature_sources import move_encoders
 
 
 def text_lists(
@@ -153,7 +153,9 @@ class Ranker:
         RerankError
             If the file holds no model, or the model does not use a folder.
         """
-        return cls(with_encoders(path, places))
+        model = load_model(os.fspath(path))
+        move_encoders(model, places)
+        return cls(model)
 
     def __repr__(self) -> str:
         return f"Ranker({self.model!r})"

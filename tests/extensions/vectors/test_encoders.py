@@ -15,7 +15,6 @@ from rerank.extensions.vectors.cache import encoded
 from rerank.extensions.vectors.encoders import open_encoder
 from rerank.extensions.vectors.safetensors import read_tensors
 from rerank.models.base import load_model
-from rerank.models.encoder_places import with_encoders
 
 tokenizers = pytest.importorskip("tokenizers", reason="extra rerank[vectors]")
 pytest.importorskip("onnxruntime", reason="extra rerank[vectors]")
@@ -225,11 +224,10 @@ def test_the_model_keeps_its_encoders(tmp_path, lists):
     np.testing.assert_array_equal(rerank.predict(load_model(path), lists, **places), own.score(ready))
     with pytest.raises(ConfigError, match="unknown argument 'encodr'; did you mean 'encoder'"):
         rerank.predict(path, lists, encodr=str(tmp_path))
-    np.testing.assert_array_equal(with_encoders(path, places).score(lists), own.score(ready))
     assert len(rerank.Ranker.load(path, **places).rank("the mill", ["a dam"])) == 1
     assert (tmp_path / "d").exists()
     with pytest.raises(ConfigError, match=r"encoder.*: not used by this model, whose features need no local"):
-        with_encoders(own, places)
+        rerank.predict(own, lists, **places)
     bi_encoder(tmp_path / "a", "cls_token")
     with pytest.raises(ConfigError, match=r"found another model \(.*\), expected the one of the training"):
         load_model(path).score(lists)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from msgspec import Struct
 
 from rerank.core.errors import FormatError
 from rerank.core.memory import require
-from rerank.core.types import Index
+from rerank.core.types import AnyArray, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import row_blocks
 from rerank.data.shards.stack import Form
@@ -127,14 +128,19 @@ def fingerprint_of(place: StrPath) -> str:
     return digest.hexdigest()
 
 
-def content_of(lists: CandidateLists) -> str:
-    """Return a hash of all arrays of some lists as a store has them."""
+def content_of(lists: CandidateLists, features: Sequence[AnyArray] = ()) -> str:
+    """Return a hash of all arrays of some lists as a store has them.
+
+    lists : their dense features may be a stand-in of the same shape and type.
+    features : its rows, in parts (n, n_features), if it is one.
+    """
     digest = hashlib.sha256()
     for name, array in arrays_of(lists):
-        values = np.ascontiguousarray(array)
-        digest.update(f"{name} {values.dtype.str} {values.shape}\0".encode())
-        for rows in row_blocks(values):
-            digest.update(values[rows].reshape(-1).view(np.uint8).data)
+        digest.update(f"{name} {array.dtype.str} {array.shape}\0".encode())
+        for part in features if features and name == "features" else [array]:
+            values = np.ascontiguousarray(part)
+            for rows in row_blocks(values):
+                digest.update(values[rows].reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

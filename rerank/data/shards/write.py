@@ -29,7 +29,7 @@ from rerank.data.columns.schema import present
 from rerank.data.columns.strings import StringColumn, first_again, hashes_of
 from rerank.data.joining import joined, joined_column
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features, Mixed, Sparse
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.shards.hashing import KnownIds
 from rerank.data.shards.manifest import (
     FORMAT,
@@ -46,12 +46,13 @@ from rerank.data.shards.manifest import (
 )
 from rerank.data.shards.read import without_features
 from rerank.data.shards.stack import Form, stack, widened
-from rerank.data.store import check_place, write_store
+from rerank.data.store import check_place, write_store_blocks
 from rerank.data.store_reader import MANIFEST, StrPath
 
 SHARD_BYTES = 128_000_000
 _RECORD = "progress.json"
 _OTHER_BYTES = 8  # of an item in a column that is no text
+_KINDS = {"trees", "traces"}  # of columns whose parts share symbols or numbers
 
 
 class _Progress(Struct):
@@ -331,20 +332,24 @@ class _Writer:
         bare = joined([replace(without_features(part), list_ids=None) for part in self.pending])
         if self.pending[0].list_ids is not None:
             bare = replace(bare, list_ids=joined_column([part.list_ids for part in self.pending]))
-        found = [widened(part.features, self.width, fill) for part in self.pending]
-        self.pending = []
+        parts, self.pending = self.pending, []
+        found = [widened(part.features, self.width, fill) for part in parts]
         forms = [Form.of(features) for features in found]
-
-        def taken() -> Iterator[Features]:
-            while found:
-                yield found.pop(0)  # nothing else keeps it
-
-        lists = bare.with_features(stack(taken(), forms, self.width), self.names)
         name = f"{len(self.progress.shards):05}.store"
         place = os.path.join(self.folder, name)
-        contextvars.Context().run(write_store, lists, place)  # it is there at once, whatever waits for others
-        form = Form.of(lists.features)
-        shard = Shard(name, lists.n_lists, form, fingerprint_of(place), content_of(lists))
+        if (stand_in := _stand_in(forms)) is not None and not _KINDS & _kinds(bare):
+            written = [
+                part.with_features(features, self.names) for part, features in zip(parts, found, strict=True)
+            ]
+            rows = [features.to_dense() for features in found]
+            lists = bare.with_features(stand_in, self.names)
+        else:
+            del parts
+            lists = bare.with_features(stack(_taken(found), forms, self.width), self.names)
+            written, rows = [lists], []
+        contextvars.Context().run(write_store_blocks, written, place)  # at once, whatever waits for others
+        content = content_of(lists, rows)
+        shard = Shard(name, lists.n_lists, Form.of(lists.features), fingerprint_of(place), content)
         self.progress.shards.append(shard)
         self.pending_bytes = 0
         if self.progress.key:
@@ -353,6 +358,27 @@ class _Writer:
     def _record(self) -> None:
         with atomic_write(os.path.join(self.folder, _RECORD)) as file:
             file.write(msgspec.json.encode(self.progress))
+
+
+def _stand_in(forms: Sequence[Form]) -> Dense | None:
+    """Dense features of the shape of all parts, one below the other; None if these are not alike."""
+    kinds = {(form.layout, form.dtype, form.width) for form in forms}
+    if len(kinds) > 1 or forms[0].layout != "dense":
+        return None
+    shape = sum(form.items for form in forms), forms[0].width
+    values = np.empty(shape, dtype=forms[0].dtype)  # whose pages nothing touches
+    return Dense(values, missing=any(form.missing for form in forms))
+
+
+def _kinds(lists: CandidateLists) -> set[str]:
+    """The kinds of the columns that some lists have."""
+    return {column.kind for _, column, _ in present(lists)}
+
+
+def _taken(found: list[Features]) -> Iterator[Features]:
+    """Yield features that nothing else keeps."""
+    while found:
+        yield found.pop(0)
 
 
 def _bytes_of_lists(lists: CandidateLists) -> Index:

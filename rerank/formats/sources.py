@@ -21,6 +21,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import is_frame, refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
+from rerank.data.shards.manifest import is_sharded
 from rerank.data.store import check_place, restore
 from rerank.formats import load
 from rerank.formats.base import FORMATS, format_for, load_for
@@ -153,7 +154,7 @@ def check_outputs(
     for option, paths in outputs.items():
         for path in [paths] if isinstance(paths, str) else paths:
             for one in (path, timing_of(path)) if option == "--curve" and path != "-" else (path,):
-                if store and one != "-":
+                if store and one != "-" and not is_sharded(one):  # whose writer checks it before it reads
                     check_place(one)
                 check_target(one, folder=store)
                 _check_other(option, one, taken, read)

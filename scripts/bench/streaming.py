@@ -3,7 +3,8 @@
 Makes a LETOR file of 10 features in lists of 10, and a model. Each way runs in its own process: ``whole``
 is ``rerank.predict`` of the file, ``file`` and ``pipe`` are ``rerank predict``. ``convert`` and ``append``
 write the lists, from a pipe, beside ``save`` and ``add`` of the whole file; ``label`` labels a tenth of as
-many lines of an N-best list by WER, beside ``judge``. Outputs must be the same bytes. ``load`` reads the
+many lines of an N-best list by WER, beside ``judge``; ``eval`` judges a score file by AP, nDCG@10 and
+label@1, beside ``table`` of the whole file. Outputs must be the same bytes. ``load`` reads the
 lists, ``shards`` converts them. Sizes grow from 1/16 to 1; the last lines
 have the ratios, and the exponent of CPU time from 1/4 to 1.
 
@@ -35,9 +36,14 @@ _JUDGE = (
     "import sys, rerank; from rerank.data.reading import Reading; "
     "rerank.label(sys.argv[1], 'WER', '-', 'jsonl', reading=Reading(format='moses', refs=sys.argv[2]))"
 )
-PAIRS = (("convert", "save"), ("append", "add"), ("label", "judge"))
+_EVALUATE = (
+    "import sys, rerank; from rerank.evaluation.evaluate import evaluate_files; "
+    "evaluate_files(sys.argv[1], [sys.argv[2]], ['AP', 'nDCG@10', 'label@1']).print()"
+)
+PAIRS = (("convert", "save"), ("append", "add"), ("label", "judge"), ("eval", "table"))
 LETOR = ("--format", "svmlight", "--out", "-", "--to", "svmlight")
 TEXTS = ("--format", "moses", "--metric", "WER", "--out", "-", "--to", "jsonl")
+METRICS = ("-m", "AP", "-m", "nDCG@10", "-m", "label@1")
 SHARDS = ("--shards", "128MB", "--out")
 _COMMAND = "import sys; from rerank.cli import main; main()"
 
@@ -113,6 +119,8 @@ def main() -> None:
                 "append": ([*python, _COMMAND, "append", "-", f"x={scores}", *LETOR], path),
                 "judge": ([*python, _JUDGE, str(texts), str(refs)], None),
                 "label": ([*python, _COMMAND, "label", "-", *TEXTS, "--refs", str(refs)], texts),
+                "table": ([*python, _EVALUATE, str(path), str(scores)], None),
+                "eval": ([*python, _COMMAND, "eval", str(path), str(scores), *METRICS], None),
                 "load": ([*python, _LOAD, str(path)], None),
                 "shards": ([*python, _COMMAND, "convert", str(path), *SHARDS, f"{folder}/{n}.shards"], None),
             }

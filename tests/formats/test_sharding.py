@@ -209,3 +209,13 @@ def test_options(rerank: Any, work: Path) -> None:
     assert "lists" in rerank(*common, "dev.letor", "--shards", "1MB").err
     with pytest.raises(RerankError):
         convert_to_shards(["none.letor"], "other.shards")
+
+
+def test_a_sharded_store_is_replaced(tmp_path: Path) -> None:
+    source, out = tmp_path / "source.letor", tmp_path / "made.shards"
+    for seed in (1, 2):
+        source.write_bytes(letor(4, seed, ids=False))
+        assert contents(converted([source], out, "1MB")[0]) == contents(rerank.load(source))
+    (out / "notes.txt").write_text("not of the store")
+    with pytest.raises(rerank.RerankError, match=r"notes\.txt"):
+        convert_to_shards([source], out, "1MB")

@@ -96,6 +96,15 @@ def test_a_run_with_judgements_imports_no_other_metric(folder: Path) -> None:
     assert entries(modules, "formats") & {"moses", "svmlight", "parses", "structures", "samples"} == set()
 
 
+def test_labels_import_no_other_metric(folder: Path) -> None:
+    (folder / "a.nbest").write_text("0 ||| a b ||| x= 1 ||| 1\n0 ||| a ||| x= 2 ||| 0\n")
+    (folder / "a.ref").write_text("a b\n")
+    arguments = "label a.nbest --format moses --refs a.ref -m WER --out a.jsonl"
+    modules = imported(folder, *arguments.split())
+    assert "rerank.metrics.functions" not in modules
+    assert entries(modules, "metrics") & {"ranking", "gains", "chrf", "correlation"} == set()
+
+
 @pytest.mark.parametrize("arguments", ["--help", "list formats --help"])
 def test_help_imports_no_numpy(folder: Path, arguments: str) -> None:
     modules = imported(folder, *arguments.split())

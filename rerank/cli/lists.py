@@ -163,8 +163,8 @@ def label(given: Label) -> None:
     rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
     rerank label lists.jsonl --from-comparisons preferences.tsv --out labelled.jsonl
     """
-    from rerank.metrics import labelling
+    from rerank.metrics.labelling import label_file  # from the package it would load every metric
 
     if not by_comparisons(given):
         per_item = "-" if given.out is None and given.per_item is None else given.per_item
-        inform(labelling.label_file(per_item=per_item, **given.others("per_item", *FromComparisons.settings)))
+        inform(label_file(per_item=per_item, **given.others("per_item", *FromComparisons.settings)))

@@ -21,8 +21,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import is_frame, refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.data.shards.manifest import is_sharded
 from rerank.data.store import check_place, restore
+from rerank.data.store_reader import MANIFEST
 from rerank.formats import load
 from rerank.formats.base import FORMATS, format_for, load_for
 
@@ -154,8 +154,8 @@ def check_outputs(
     for option, paths in outputs.items():
         for path in [paths] if isinstance(paths, str) else paths:
             for one in (path, timing_of(path)) if option == "--curve" and path != "-" else (path,):
-                if store and one != "-" and not is_sharded(one):  # whose writer checks it before it reads
-                    check_place(one)
+                if store and one != "-" and not os.path.isfile(os.path.join(one, MANIFEST)):
+                    check_place(one)  # the writer of a sharded store checks its own
                 check_target(one, folder=store)
                 _check_other(option, one, taken, read)
                 taken |= dict.fromkeys(_identities(one, 1), f"{one} is the output of {option}")

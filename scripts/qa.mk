@@ -4,8 +4,10 @@
 #
 # DATA has trecqa/{train,dev,test}.jsonl.gz (tokens with Penn tags) and trec-qa-lab/candidates.jsonl.gz (plain text,
 # tagged with the extra rerank[qa]). SEED draws the folds of the lab's questions, of which MOST passages are kept.
+# WIKIQA has WikiQA-{train,dev,test}.tsv.gz, for the target wikiqa alone.
 
 DATA ?= $(RERANK_DATA)
+WIKIQA ?= $(DATA)/wikiqa
 OUT ?= runs/qa
 JOBS ?= 2
 SEED ?= 1
@@ -16,7 +18,7 @@ LAB := $(OUT)/lab$(MOST)-seed$(SEED)
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all trecqa lab typed texts
+.PHONY: all trecqa lab typed texts wikiqa
 
 all: trecqa lab
 
@@ -38,6 +40,10 @@ texts: $(STORES)/trecqa-train.untagged.jsonl $(STORES)/trecqa-dev.untagged.jsonl
 	QA=$(STORES) $(BIN)/rerank run configs/texts-trecqa.yaml --out $(OUT)/texts-trecqa --jobs $(JOBS)
 	$(BIN)/rerank report $(OUT)/texts-trecqa
 
+wikiqa: $(STORES)/wikiqa-train.jsonl $(STORES)/wikiqa-dev.jsonl $(STORES)/wikiqa-test.jsonl
+	QA=$(STORES) $(BIN)/rerank run configs/texts-wikiqa.yaml --out $(OUT)/wikiqa --jobs $(JOBS)
+	$(BIN)/rerank report $(OUT)/wikiqa
+
 $(STORES):
 	mkdir -p $@
 
@@ -50,6 +56,9 @@ $(STORES)/trecqa-%.jsonl: $(DATA)/trecqa/%.jsonl.gz scripts/qa/trecqa.py | $(STO
 $(STORES)/trecqa-%.store: $(STORES)/trecqa-%.jsonl
 	$(BIN)/rerank features qa $< --tagged _ --stemmer porter --trees both --overlap --out $(basename $<).linked.jsonl
 	$(BIN)/rerank features qa $(basename $<).linked.jsonl --tagged _ --stemmer porter --trees both --no-rel --suffix _plain --out $@
+
+$(STORES)/wikiqa-%.jsonl: $(WIKIQA)/WikiQA-%.tsv.gz scripts/qa/wikiqa.py | $(STORES)
+	$(BIN)/python scripts/qa/wikiqa.py --answered $< $@
 
 # Linked trees beside plain words.
 $(STORES)/trecqa-%.untagged.jsonl: $(STORES)/trecqa-%.store

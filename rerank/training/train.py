@@ -244,13 +244,13 @@ def train_files(
     """
     pipeline = pipeline_of(options)
     _check_outputs(pipeline, out, curve, grid_out, checkpoint)
-    if pipeline.spread:  # before a cluster is asked for anything
-        _heading(pipeline, options.data.train)
     started = time.perf_counter()
+    # Before a cluster is asked for anything: it is the beginning of the training lists.
+    read = read_inputs(pipeline) if pipeline.spread else None
     with using(options.jobs, options.cluster), _hinting(pipeline.learner, checkpoint):
         if checkpoint is not None:
             check_keeps(pipeline)
-        lists, dev, side = read_inputs(pipeline)
+        lists, dev, side = read or read_inputs(pipeline)
         if options.select.metric is not None:
             note_ndcg(lists, [options.select.metric])
         check_metric_used(pipeline, lists, dev)

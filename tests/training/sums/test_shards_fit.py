@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import shutil
+import signal
+import socket
+import subprocess
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -316,6 +323,57 @@ def test_a_fit_goes_on_after_its_scheduler_was_lost(name, cluster, lists, monkey
     calls.extend([1] * lost)
     task()
     assert whole < len(calls) - lost
+    assert not os.path.exists("c")
+
+
+@contextmanager
+def scheduler(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A scheduler and a worker in processes of their own."""
+    distributed = pytest.importorskip("distributed", reason="the extra rerank[dask] is not installed")
+    address = f"tcp://127.0.0.1:{port}"
+    own = {
+        "scheduler": ["--host", "127.0.0.1", "--port", str(port)],
+        "worker": [address, "--nthreads", "1", "--no-nanny", "--death-timeout", "30"],
+    }
+    with ExitStack() as stack:
+        started = []
+        for kind, words in own.items():
+            command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--no-dashboard", *words]
+            started.append(stack.enter_context(subprocess.Popen(command, stderr=subprocess.DEVNULL)))
+            stack.callback(started[-1].kill)
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+        yield started[0]
+
+
+def test_a_fit_goes_on_after_its_scheduler_was_killed(lists, monkeypatch):
+    pytest.importorskip("threadpoolctl", reason="the extra rerank[dask] is not installed")
+    given = GIVEN["listnet"]
+    alone = fitted("listnet", given)
+    monkeypatch.setattr(checkpointing, "CheckpointStore", partial(CheckpointStore, least=0.0))
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    task = partial(rerank.train, "s", "listnet", cluster=address, checkpoint="c", **given)
+    asked = ShardParts.each
+    monkeypatch.setattr(dask, "_PATIENCE", 4.0)
+    with scheduler(port) as process:
+        calls = itertools.count()
+
+        def each(self: ShardParts, *question: Any) -> list[Any]:
+            if next(calls) == 5:
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+            return asked(self, *question)
+
+        monkeypatch.setattr(ShardParts, "each", each)
+        expected = rf"^{address}: the scheduler is gone \(.*\); kept in c: the same command continues$"
+        with pytest.raises(RerankError, match=expected):
+            task()
+    with scheduler(port), pytest.warns(DataNote, match="c: training continues"):
+        found = task()
+    assert found.weights.tobytes() == alone.weights.tobytes()
     assert not os.path.exists("c")
 
 

@@ -182,7 +182,7 @@ class Rounds:
         return self._best if chosen else last, RoundsRecord(run=rounds, kept=kept, dev=dev, **facts)
 
 
-def visit_orders(n: int, rounds: int, shuffle: bool, seed: int) -> Iterator[Index]:
+def visit_orders(n: int, rounds: int, shuffle: bool, seed: int | tuple[int, int]) -> Iterator[Index]:
     """Yield the order in which each round visits ``n`` examples: a random one, or the first to the last."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):

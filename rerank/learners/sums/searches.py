@@ -395,6 +395,28 @@ class SharedClimb(Climb):
         self._place = self._next
 
 
+class SummedJudge:
+    """The metric of the lists of all parts; what it takes for scores are weights (n_features).
+
+    - ``parts``: ``ScoredPart``, with their metric.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        assert parts.judge is not None  # needs_judge
+        self._parts = parts
+        self.name, self.signature, self.better = parts.judge.name, parts.judge.signature, parts.judge.better
+        self.score_from_sums = parts.judge.score_from_sums
+
+    def per_list(self, scores: Floats) -> Floats:
+        """Return the sums of statistics, as those of one list (1, k)."""
+        return summed(self._parts.each(ScoredPart.sums, scores))[None]
+
+    @staticmethod
+    def scores(training: CandidateLists) -> Callable[[Floats, CandidateLists], Floats]:
+        """Return what ``Rounds.record`` is given: scores of lists, of the training lists the weights."""
+        return lambda state, some: state if some is training else some.features.scores(state)
+
+
 Lines = LineProblem | SharedLines
 
 

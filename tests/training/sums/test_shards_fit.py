@@ -57,7 +57,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 # Learners whose model depends on the shards.
-BY_SHARD = ("parameter-mixing", "pro")
+BY_SHARD = ("mira", "parameter-mixing", "pro")
 CASES = [
     (name, one)
     for name in LEARNERS.names()
@@ -291,12 +291,13 @@ GIVEN: dict[str, dict[str, Any]] = {
     "parameter-mixing": {"epochs": 4},
     "mert": {"metric": "label@1", "restarts": 3, "passes": 2, "perturbations": 1},
     "coordinate-ascent": {"metric": "nDCG@3", "restarts": 1, "passes": 1},
+    "mira": {"metric": "label@1", "epochs": 4},
 }
 
 
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_fit_goes_on_after_its_scheduler_was_lost(name, cluster, lists, monkeypatch):
-    given, lost = GIVEN[name], 6 if name in ("listnet", "parameter-mixing") else 30
+    given, lost = GIVEN[name], 30 if name in ("mert", "coordinate-ascent") else 8
     alone = fitted(name, given)
     monkeypatch.setattr(checkpointing, "CheckpointStore", partial(CheckpointStore, least=0.0))
     asked = ShardParts.each

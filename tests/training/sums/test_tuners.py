@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,46 @@ def test_coordinate_ascent_is_that_of_all_lists_in_memory(bare, tmp_path, monkey
     settings["metric"] = "nothing"
     with pytest.raises(ConfigError, match="nothing"):
         fitted("coordinate-ascent", settings)
+
+
+@pytest.mark.parametrize("given", [{}, {"value": "sentence", "shuffle": False}])
+def test_mira_visits_the_lists_of_each_shard(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = texts(3, 40)
+    settings = {"metric": "BLEU", "epochs": 6, **given}
+    expected = rerank.train(lists, "mira", **settings)
+    assert stored(lists, 10**6) == 1
+    found = fitted("mira", settings)
+    same(found, expected)
+    assert found.curve == expected.curve
+    assert stored(lists, 2000) >= 3
+    one, two = fitted("mira", settings), None
+    with parallel.using(2):
+        two = fitted("mira", settings)
+    assert one.weights.tobytes() == two.weights.tobytes()
+    assert not np.array_equal(one.weights, expected.weights)
+    assert one.training.rounds.kept <= 6
+    best = one.curve[one.training.rounds.kept - 1]["train"]  # keep=train
+    assert best == max(row["train"] for row in one.curve)
+    assert best == pytest.approx(rerank.evaluate(lists, one.score(lists), ["BLEU"])["BLEU"], rel=1e-12)
+    assert sum(row["updates"] for row in one.curve) > 0
+
+
+def test_mira_mixes_as_its_twin(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lists = texts(4, 30)
+    n = stored(lists, 1500)
+    given = {"metric": "WER", "epochs": 1, "keep": "last", "shuffle": False, "init": "zero"}
+    found = fitted("mira", given)
+    ends = []
+    for k in range(n):
+        with suppress(FitError):  # a list of one candidate: its shard is left out
+            ends.append(rerank.train(f"s/{k:05}.store", "mira", **given))
+    assert 3 <= len(ends) < n
+    sizes = [one.training.data.lists for one in ends]
+    np.testing.assert_allclose(
+        found.weights, np.average([one.weights for one in ends], axis=0, weights=sizes)
+    )
 
 
 def test_scores_that_overflow_are_an_error(tmp_path, monkeypatch):

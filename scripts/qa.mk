@@ -52,10 +52,8 @@ $(OUT)/vectors/lab.store: $(DATA)/trec-qa-lab/candidates.jsonl.gz
 $(OUT)/vectors/minilm: scripts/bert_onnx.py | $(OUT)/vectors/lab.store
 	$(BIN)/python scripts/bert_onnx.py $(MINILM) $@
 
-$(OUT)/vectors/wordllama: | $(OUT)/vectors/lab.store
-	mkdir -p $@
-	cp $(WORDLLAMA)/tokenizers/l2_supercat_tokenizer_config.json $@/tokenizer.json
-	cp $(WORDLLAMA)/weights/l2_supercat_256.safetensors $@/model.safetensors
+$(OUT)/vectors/wordllama: scripts/qa/wordllama.py | $(OUT)/vectors/lab.store
+	$(BIN)/python scripts/qa/wordllama.py $(WORDLLAMA) $@
 
 wikiqa: $(STORES)/wikiqa-train.jsonl $(STORES)/wikiqa-dev.jsonl $(STORES)/wikiqa-test.jsonl
 	QA=$(STORES) $(BIN)/rerank run configs/texts-wikiqa.yaml --out $(OUT)/wikiqa --jobs $(JOBS)

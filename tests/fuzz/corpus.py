@@ -6,6 +6,7 @@ by being registered. One that cannot write a file needs a sample here; the suite
 
 import functools
 import io
+import json
 import os
 import shutil
 import tarfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet
 from contracts.test_formats import EXAMPLES, FULL, LISTS
 from contracts.test_learners import fitted, installed, some_lists
 from fuzz.imports import import_seeds
@@ -346,7 +348,7 @@ seed: 0x10
 HEADS = Path(rerank.__file__).parent / "extensions" / "parsing" / "collins.heads"
 
 
-TEXTS = ("scores", "predictions", "heads", "qrels", "feature-names")
+TEXTS = ("scores", "predictions", "heads", "qrels", "feature-names", "vectors", "comparisons")
 
 
 def targets() -> list[str]:
@@ -384,10 +386,32 @@ def corpus() -> dict[str, list[Seed]]:
         Seed({"": b'{"1": {"a": 1, "b": 0}, "2": {"a": 2}}'}),
     ]
     seeds["text:feature-names"] = [Seed({"": b"a\nb\nc d\n"}), Seed({"": b"0\ta\n7\tb\n100\tc\n"})]
+    seeds["text:vectors"] = [Seed({"": data}) for data in _vectors()]
+    seeds["text:comparisons"] = [
+        *SAMPLES["preferences"],
+        Seed({"": b'judge\tsystem_1\tsystem_2\tpreference\nj\ta\tb\t1.25\nk\tb\tc\t2\n"l"\tc\ta\t1.5\n'}),
+        Seed({"": b'winner,loser\na,"b, c"\n"b, c",d\nd,a\n'}),
+    ]
     empty = [name for name in targets() if not seeds.get(name)]
     if empty or len(seeds) > len(targets()):
         raise RuntimeError(f"tests/fuzz/corpus.py has no input for {', '.join(empty)}: add a sample")
     return seeds
+
+
+def _vectors() -> Iterator[bytes]:
+    """Vectors of items a, b and c in each form, with ids and without."""
+    values = np.array([[0.5, -1e-3], [2, 0], [1, 7]])
+    rows = values.tolist()
+    for kind in ("<f2", ">f4", "<f8"):
+        np.save(out := io.BytesIO(), values.astype(kind))
+        yield out.getvalue()
+    yield "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    named = zip("bca", rows, strict=True)
+    yield "".join(json.dumps({"_id": name, "embedding": row}) + "\n" for name, row in named).encode()
+    for more in ({}, {"id": ["c", "a", "b"]}):
+        table = pyarrow.table({"vector": pyarrow.array(rows, pyarrow.list_(pyarrow.float32())), **more})
+        pyarrow.parquet.write_table(table, out := io.BytesIO())
+        yield out.getvalue()
 
 
 def _of_format(name: str, place: Path) -> Iterator[Seed]:

@@ -17,13 +17,17 @@ from small_training import fit, make_learner
 
 from rerank.core.errors import DataNote
 from rerank.data.classes import Predictions, class_lists, read_predictions
+from rerank.data.columns.strings import StringColumn
 from rerank.data.describe import describe
 from rerank.data.lists import CandidateLists
 from rerank.extensions.parsing.heads import read_heads
+from rerank.extensions.preferences.comparisons import comparisons_of
+from rerank.extensions.preferences.ladder import rate
 from rerank.formats import FORMATS, load
 from rerank.formats.feature_columns import read_feature_names
 from rerank.formats.scores import read_scores
 from rerank.formats.trec.qrels import read_qrels
+from rerank.formats.vector_files import read_vectors
 from rerank.formats.weights import read_weights
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, parse
@@ -181,6 +185,14 @@ def _text(path: str, name: str, options: dict[str, Any], draw: random.Random) ->
         read_heads(path)
     elif name == "qrels":
         read_qrels(path)
+    elif name == "vectors":
+        ids = StringColumn.from_strings("abca") if draw.random() < 0.5 else None
+        vectors, _ = read_vectors(path, ids, 3 if ids is None else 4, "item", "lists")
+        assert np.isfinite(vectors).all()
+    elif name == "comparisons":
+        given = comparisons_of(path)
+        if draw.random() < 0.5:
+            rate(given, prior=draw.choice((None, 0.5)))
     else:
         read_feature_names(path, draw.choice((0, 1)))
 

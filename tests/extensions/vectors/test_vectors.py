@@ -1,10 +1,12 @@
 """Similarities of vectors, files of vectors, and models that take them; each mistake is one line."""
 
+import io
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from fuzz.piped import pipe_of
 from reference import vectors as twin
 
 import rerank
@@ -12,6 +14,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.reading import Reading
 from rerank.extensions.vectors import similarities as module
 from rerank.extensions.vectors.similarities import similarities
+from rerank.formats.vector_files import read_vectors
 from rerank.models.base import load_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
@@ -213,3 +216,11 @@ def test_texts_and_vectors_together(tmp_path):
     assert len(model.feature_names) == 31
     model.save(str(tmp_path / "m"))
     np.testing.assert_array_equal(load_model(str(tmp_path / "m")).score(lists), model.score(lists))
+
+
+def test_binary_vectors_from_a_pipe_are_refused_with_the_reason():
+    out = io.BytesIO()
+    np.save(out, np.ones((2, 3)))
+    expected = "expected JSON Lines: npy and Parquet are read from files"
+    with pipe_of(out.getvalue(), 64) as path, pytest.raises(FormatError, match=expected):
+        read_vectors(path, None, 2, "item", "lists")

@@ -201,6 +201,18 @@ def test_keys_that_resemble_known_ones_are_reported(tmp_path: Path) -> None:
     assert list(read(tmp_path, {"list": 1, "docno": "d", "x": 1}).item_ids) == ["d"]
 
 
+@pytest.mark.parametrize("before", [0, 3000])
+@pytest.mark.parametrize("last", [{}, {"other": [{}]}])  # a line that is taken apart, and one that is not
+def test_another_question_under_the_column_that_was_named(tmp_path: Path, before: int, last: dict) -> None:
+    lines = [{"qid": str(i // 3), "q": f"q{i // 3}", "text": "a"} for i in range(before)]
+    lines += [{"qid": "x", "q": "a mill", "text": "a"}, {"qid": "x", "q": "a dam", "text": "b", **last}]
+    expected = rf":{before + 2}: found another question at q, expected that of list .?x"
+    with pytest.raises(FormatError, match=expected):
+        read(tmp_path, *lines, query_column="q")
+    lines[-1]["q"] = "a mill"
+    assert quietly(tmp_path, *lines, query_column="q").prompts[-1] == "a mill"
+
+
 def test_prompts(tmp_path: Path) -> None:
     entry = {"prompt": "2+2?", "candidates": ["4"]}
     assert list(quietly(tmp_path, entry, {**entry, "prompt": ""}).prompts) == ["2+2?", ""]

@@ -14,7 +14,7 @@ The keys of the first line decide which. Keys of a list: its id ("id"; in a cand
 then reported), the array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses",
 "completions", "hypotheses", "nbest"), "references" (an array of the same length for every list) or
 "reference" (a string), and "prompt" or "question" (of the list's first candidate, if it is a string for
-every list; a warning counts others).
+every list; a warning counts others, which are an error under the ``query_column``).
 
 Keys of a candidate, which is an object or just its text:
 

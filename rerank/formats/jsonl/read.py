@@ -246,9 +246,7 @@ class ItemReader(Reader):
         key = self.list_key
         if key not in entry:
             raise MisfitError("", f"no key {key!r}", "the id of the candidate's list, as on the first line")
-        name = entry[key]
-        if type(name) is not str:
-            name = name_of(name, key)
+        name = entry[key] if type(entry[key]) is str else name_of(entry[key], key)
         number = self.grouper.add(name, line)
         prompt = entry.get(prompt_key(entry, self.columns.roles.prompts))
         if number == len(self.references):
@@ -257,7 +255,7 @@ class ItemReader(Reader):
             self.prompts.append(hash(prompt) if type(prompt) is str else 0)
         else:
             if type(prompt) is str and hash(prompt) != self.prompts[number]:
-                self.columns.ignore(prompt_key(entry, self.columns.roles.prompts))
+                self._other_prompt(entry, line, name)
             if ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
                 raise self._other_references(name)
         self.wait([entry], line)
@@ -304,18 +302,23 @@ class ItemReader(Reader):
         """Keep hashes of what the lines of new lists share, which start at these lines."""
         self.references += map(shared.hash_of_references, starts.tolist())
         # That of "", as which no text is kept, is 0.
-        self.prompts += (
-            [0] * len(starts) if shared.prompts is None else map(hash, shared.prompts.take(starts))
-        )
+        texts = shared.prompts
+        self.prompts += [0] * len(starts) if texts is None else map(hash, texts.take(starts))
 
     def _compare(self, shared: _Shared, place: int, number: int, line: int, name: str) -> None:
-        """Count a prompt that is not the one its list has; raises FormatError if the references are not."""
-        prompts, references = shared.prompts, shared.references
-        is_text = prompts is not None and is_string(shared.kinds[place])
-        if prompts is not None and is_text and hash(prompts[place]) != self.prompts[number]:
-            self.columns.ignore(prompt_key(self.seen, self.columns.roles.prompts))
+        """Note a prompt that is not the one its list has; raises FormatError if the references are not."""
+        text, references = shared.prompts, shared.references
+        if text is not None and is_string(shared.kinds[place]) and hash(text[place]) != self.prompts[number]:
+            self._other_prompt(self.seen, line, name)
         if references is not None and shared.hash_of_references(place) != self.references[number]:
             raise self._other_references(name).at(self.source, line)
+
+    def _other_prompt(self, entry: dict[str, Any], line: int, name: str) -> None:
+        """Count a prompt that is not the one its list has; FormatError if the user named its key."""
+        key = prompt_key(entry, self.columns.roles.prompts)
+        if not self.columns.roles.prompts[1]:
+            raise FormatError(self.source, line, f"another question at {key}", f"that of list {quoted(name)}")
+        self.columns.ignore(key)
 
     def _other_references(self, name: str) -> MisfitError:
         return MisfitError("references", "references", f"those that list {quoted(name)} has above")

@@ -319,7 +319,8 @@ def _json(path: str) -> Iterator[Rows]:
             try:
                 entry = decode(content)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                forms = "JSON Lines: npy and Parquet are read from files" if is_pipe(path) else _FORMS
+                piped = is_pipe(path) and content.startswith((_NPY, _PARQUET))
+                forms = "JSON Lines: npy and Parquet are read from files" if piped else _FORMS
                 raise FormatError(shown(path), line, quoted(content), forms) from None
             name, vector = _entry(entry, path, line)
             if named is None:

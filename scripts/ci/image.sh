@@ -20,11 +20,12 @@ if [ "$base" = debian ]; then
     rm -rf "$work/debian"/var/{cache/apt,lib/apt/lists}/*
     container=$(buildah from scratch)
     buildah add --quiet "$container" "$work/debian" / >/dev/null
-    buildah commit --quiet "$container" debian >/dev/null
+    buildah commit --quiet "$container" localhost/debian >/dev/null
     rm -rf "$work/debian"
     base=localhost/debian
 fi
 arguments=(${base:+--build-arg "BASE=$base"})
+[ "$base" != localhost/debian ] || arguments+=(--pull-never)
 # The certificates of this machine: pip may need those of a proxy.
 buildah build --isolation chroot --volume /etc/ssl/certs:/etc/ssl/certs:ro "${arguments[@]}" --tag rerank \
     --ignorefile scripts/packaging/Dockerfile.dockerignore --file scripts/packaging/Dockerfile . >"$work/log" 2>&1 ||

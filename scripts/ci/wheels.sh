@@ -15,7 +15,7 @@ find build -mindepth 1 -maxdepth 1 ! -name cython -exec rm -rf {} +  # each Pyth
 if [ "${1-}" = --sdist ]; then
     "$python" -m pip install --quiet 'build>=1.2'
     "$python" -m build --sdist --outdir dist .
-    "$python" -m pip wheel --quiet --no-deps --wheel-dir "$(mktemp -d)" dist/*.tar.gz
+    PYTHON=$python scripts/ci/offline_sdist.sh dist/*.tar.gz
 else
     "$python" -m pip install --quiet 'cibuildwheel>=3'
     "$python" -m cibuildwheel --output-dir dist

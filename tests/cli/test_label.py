@@ -74,7 +74,7 @@ def test_structures_give_labels_values_and_counts(rerank, models):
     assert {line[3] for line in lines if line[4] in "012"} == {""}
     assert rerank(*asked, "--out", "two.store", "--jobs", 2).out == result.out
     table = rerank("label", "m.store", "-m", "GDT", "--out", "m.csv").err
-    assert "structures, native structures, saved counts, subtopics; left out" in table
+    assert "structures, native structures, counts, subtopics; left out" in table
     refused = rerank("label", "m.store", "-m", "clashes", "--out", "no.store", "--jobs", 2, code=2).err
     assert "--jobs 2: not used by clashes, only to superpose structures" in refused
     names = sorted(path.name for path in (models / "one.store").iterdir())

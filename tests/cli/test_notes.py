@@ -9,6 +9,7 @@ import pytest
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.notes import note_systems
+from rerank.evaluation.streaming.rankings import rankings_of
 
 QUERIES = [f"q{i}" for i in range(20)]
 
@@ -47,7 +48,7 @@ def notes(result) -> list[str]:
 
 @pytest.mark.parametrize("at_once", [1 << 18, 5])
 def test_systems_that_rank_alike_and_scores_that_never_differ(rerank, folder, monkeypatch, at_once):
-    monkeypatch.setattr("rerank.evaluation.notes._AT_ONCE", at_once)
+    monkeypatch.setattr("rerank.evaluation.streaming.rankings._AT_ONCE", at_once)
     expected = [
         "as-good: ranks every list as good does",
         "flat: no two items of a list have different scores; ties decide everything",
@@ -154,7 +155,7 @@ def test_choices_among_tied_items_are_reported_if_their_labels_differ(rerank, fo
         np.array([1, 1, 2, 1]),
     )
     with pytest.warns(DataNote, match="in 1 of 2 lists"):  # of a fold, of 76 judged lists in all
-        note_systems(lists, {"a": scores}, ["label"], 76)
+        note_systems(lists, rankings_of(lists, {"a": scores}, ["label"]), ["label"], 76)
 
 
 def test_the_family_of_ndcg_is_stated_if_its_name_leaves_it_open_and_it_matters(rerank, folder):

@@ -14,7 +14,7 @@ def test_convert_to_a_store_and_back(rerank, work):
     result = rerank("convert", "train.letor", "--out", "train.store", "--feature-names", "features.txt")
     assert result.err == "rerank: 40 lists, 240 items to train.store (store)\n"
     before, after = load("train.letor"), load("train.store")
-    with pytest.warns(UserWarning, match="feature_names"):
+    with pytest.warns(UserWarning, match="feature names"):
         save(after, "back.letor")
     assert after.feature_names[0] == "distance"
     for lists in (after, load("back.letor")):

@@ -91,6 +91,7 @@ FULL = CandidateLists(
     feature_names=["0", "1"],
     texts=TREES.to_strings(),
     prompts=STRINGS(["2+2?", ""]),
+    fields={"title": STRINGS(["a", "", "b c", "d"])},
     answers=STRINGS(["4", "", "5", "x, y"]),
     references=(STRINGS(["a b", "c"]),),
     trees=TREES,

@@ -290,8 +290,8 @@ cdef class LineSearch:
         changes (n_buckets, k).
         """
         cdef int n = self.breaks.n_buckets
-        found = self.sums, self.highest[:n], self.rises[:n], self.changes[:n]
-        return tuple(np.array(one) for one in found)
+        below = np.array(self.sums), np.array(self.highest[:n])
+        return *below, np.array(self.rises[:n]), np.array(self.changes[:n])
 
     def corners(self):
         """Return the gathered breakpoints in the order of their lists.
@@ -301,11 +301,8 @@ cdef class LineSearch:
         cdef Py_ssize_t n = self.breaks.n
         if n == 0:
             return np.empty(0), np.empty(0, np.uint16), np.empty(0, np.int32), np.empty(0, np.int32)
-        found = (
-            <double[:n]> self.breaks.gamma, <unsigned short[:n]> self.breaks.place,
-            <int[:n]> self.breaks.before, <int[:n]> self.breaks.after,
-        )
-        return tuple(np.array(one) for one in found)
+        where = np.array(<double[:n]> self.breaks.gamma), np.array(<unsigned short[:n]> self.breaks.place)
+        return *where, np.array(<int[:n]> self.breaks.before), np.array(<int[:n]> self.breaks.after)
 
     cdef inline double bound(self, const Walk* walk, int bucket) noexcept nogil:
         """Return a bound of the objective of the intervals below the breakpoints of a bucket."""

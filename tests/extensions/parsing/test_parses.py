@@ -309,7 +309,7 @@ def test_real_parses_are_written_as_they_were(shared_data, tmp_path):
     with pytest.warns(DataNote, match="read as parses"):
         lists = load(folder / "dev.nbest.gz", ids=str(folder / "dev.ids"))
     assert (lists.n_lists, lists.n_items) == (345, 17009)
-    with pytest.warns(DataNote, match="list_ids"):
+    with pytest.warns(DataNote, match="list ids"):
         FORMATS.get("parses")().write(lists, str(tmp_path / "out.parses"))
     written = (tmp_path / "out.parses").read_bytes().rstrip().split(b"\n")
     given_lines = text.rstrip().split(b"\n")

@@ -44,7 +44,7 @@ def text_lists(
     Raises
     ------
     DataError
-        If the sequences do not fit each other, a list is empty, or a text is none.
+        If the sequences do not fit each other, a list is empty, or something is not a text.
 
     Examples
     --------

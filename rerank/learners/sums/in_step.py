@@ -38,7 +38,7 @@ class InStep(Generic[Q, A]):
         self._failed = False
 
     def ask(self, question: Q) -> A:
-        """Return the answer to a question of the task on this thread, at once if it is none of ``each``."""
+        """Return the answer to a question of the task on this thread, at once outside of ``each``."""
         number = getattr(self._own, "number", None)
         if number is None:
             return self._answer([(0, question)])[0]

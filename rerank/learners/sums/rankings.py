@@ -128,7 +128,7 @@ def drawn_pairs(
 
 
 def larger_is_better(judge: PreparedMetric, value: float | None) -> float:
-    """Return the metric, negated if smaller is better; -infinity if there is none."""
+    """Return the metric, negated if smaller is better; -infinity if it has no value."""
     return -np.inf if value is None or value != value else judge.better * value
 
 

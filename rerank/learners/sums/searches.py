@@ -294,7 +294,7 @@ class SharedLines(SharedSearch[Asked]):
         return found
 
     def bounds(self, starts: Floats, rises: Floats, changes: Floats, asked: Asked) -> Floats:
-        """Return a bound of the objective in each bucket, infinite if there is none."""
+        """Return a bound of the objective in each bucket, infinite if none is known."""
         if self.form is None or not self.exact or asked.penalty[0] != 0:
             return np.full(len(starts), np.inf)
         how = self.judge.better, self.form.number, *self.form.parameters

@@ -107,9 +107,12 @@ class ExchangeFormat(ABC):
         """Return the content of a file; ConfigError if the format cannot express a part of the scorer."""
         raise NotImplementedError
 
-    def read(self, path: str, options: ImportOptions) -> Model:
-        """Return the model of a file; DataError or FormatError if it is damaged or has other parts."""
-        content, source = bytes(read_bytes(path)), shown(path)
+    def read(self, path: str, options: ImportOptions, content: bytes | None = None) -> Model:
+        """Return the model of a file; DataError or FormatError if it is damaged or has other parts.
+
+        - ``content``: that of the file, if it was read.
+        """
+        content, source = bytes(read_bytes(path)) if content is None else content, shown(path)
         memory.require(_PARSED * len(content), f"a model of {len(content):,} bytes")
         with _errors_of(source):
             model = self.model(content, source)

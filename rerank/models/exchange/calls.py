@@ -143,11 +143,12 @@ def import_model(
 @opening_once
 def read_model(path: str, format: str | None = None, names: str | None = None, **options: Any) -> Model:
     """Return the model of a file of another program; options and errors are those of ``import_model``."""
-    source, given = shown(path), ImportOptions(**options)
+    source, given, content = shown(path), ImportOptions(**options), None
     if format is None:
-        format = _recognised(path)
+        content = bytes(read_bytes(path))
+        format = _recognised(content, source)
         note(f"{source}: read as {format} (by content)")
-    model = _format(format, given).read(path, given)
+    model = _format(format, given).read(path, given, content)
     if names is not None:
         model = _renamed(model, _read_names(names))
     model.training.notes = {"imported from": format}
@@ -184,9 +185,8 @@ def _format(name: str, options: ExportOptions | ImportOptions) -> ExchangeFormat
     return found
 
 
-def _recognised(path: str) -> str:
+def _recognised(content: bytes, source: str) -> str:
     """The format of a file's content; FormatError if none or several match."""
-    content = bytes(read_bytes(path))
     found = [
         name
         for name in readers()
@@ -194,7 +194,7 @@ def _recognised(path: str) -> str:
     ]
     if len(found) != 1:
         expected = f"--from with one of {', '.join(readers())}"
-        raise FormatError(shown(path), None, "a model of unknown format", expected)
+        raise FormatError(source, None, "a model of unknown format", expected)
     return found[0]
 
 
@@ -214,7 +214,7 @@ def _read_names(path: str) -> dict[str, str]:
 
 
 def _renamed(model: Model, names: Mapping[str, str]) -> Model:
-    """Return the model with other names of features; ConfigError if there is none, or two are equal."""
+    """Return the model with other names of features; ConfigError if one is unknown, or two are equal."""
     if isinstance(model, PreferenceModel):
         raise ConfigError("--names: the features of support items keep their names")
     inputs = model.feature_names[: len(model.input_names) + sum(len(s.names) for s in model.chain.sources)]

@@ -30,7 +30,7 @@ class WeightFile(ExchangeFormat):
         self.name = name  # type: ignore[misc]
         self.honours = WEIGHTS.get(name).honours  # type: ignore[misc]
 
-    def read(self, path: str, options: ImportOptions) -> Model:
+    def read(self, path: str, options: ImportOptions, content: bytes | None = None) -> Model:
         return LinearModel(*read_weights(path, self.name, WeightOptions(options.feature_names)))
 
     def write(self, model: Model, source: str, out: str, options: ExportOptions) -> None:

@@ -91,7 +91,7 @@ cdef inline double most_of(
     int kind, int better, double a, double b, double floor, const double* low, const double* high,
     double* mixed,
 ) noexcept nogil:
-    """Return a bound of the objective of all sums between low and high (k), infinite if there is none.
+    """Return a bound of the objective of all sums between low and high (k), infinite if none is known.
 
     It is -infinity if BLEU is certainly below ``floor`` (see ``floor_of``). OUT mixed (k): its sums.
     """

@@ -27,20 +27,20 @@ from rerank.similarity.expression import ItemKernel
 class Svmtk(ExchangeFormat):
     """Model files of SVM-light-TK."""
 
-    name = "svmtk"
+    name, pairs = "svmtk", False
     summary = "SVM-light-TK, preference models"
     reads = writes = True
     honours = frozenset({"tree_names"})
 
     @classmethod
     def recognises(cls, content: bytes) -> bool:
-        return cls is Svmtk and is_model(content)
+        return not cls.pairs and is_model(content)
 
-    def read(self, path: str, options: ImportOptions) -> Model:
+    def read(self, path: str, options: ImportOptions, content: bytes | None = None) -> Model:
         return import_svmtk(path, options.tree_names or ())
 
     def write(self, model: Model, source: str, out: str, options: ExportOptions) -> None:
-        found = export_svmtk(model, source, out, pairs=isinstance(self, SvmtkPairs))
+        found = export_svmtk(model, source, out, pairs=self.pairs)
         note(f"{out}: the trees of each line, in this order: {', '.join(found.tree_names()) or 'none'}")
 
 
@@ -48,7 +48,7 @@ class Svmtk(ExchangeFormat):
 class SvmtkPairs(Svmtk):
     """Model files of SVM-light-TK for pairs (-W R, -V R); both kinds are read in the same way."""
 
-    name = "svmtk-pairs"
+    name, pairs = "svmtk-pairs", True
     summary = "SVM-light-TK, preference models of pairs"
 
 

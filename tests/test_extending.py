@@ -46,7 +46,7 @@ def run(folder, *command):
 
 def test_every_example_is_covered_by_its_contract_suite(copy):
     suites = sorted({f"tests/contracts/test_{suite}.py" for suite in SUITES.values()})
-    options = ["-q", "-rp", "-p", "no:cacheprovider", "-k", " or ".join(SUITES)]
+    options = ["-q", "-rp", "--assert=plain", "-p", "no:cacheprovider", "-k", " or ".join(SUITES)]
     report = run(copy, "-m", "pytest", *options, *suites)
     for example, suite in SUITES.items():
         passed = re.findall(rf"^PASSED tests/contracts/test_{suite}.*{example}", report, re.MULTILINE)

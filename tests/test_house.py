@@ -28,10 +28,10 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2162),
-    "core": (31, 3358),
+    "cli": (20, 2158),
+    "core": (31, 3375),
     "data": (36, 5349),
-    "evaluation": (16, 2937),
+    "evaluation": (16, 2927),
     "experiments": (10, 1660),
     "extensions": (62, 9245),
     "formats": (34, 6715),

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from types import ModuleType
+from collections.abc import Callable
+from functools import wraps
+from types import FunctionType, ModuleType
 from typing import Any
 
 
 class LazyPackage(ModuleType):
     """A package that imports the module of a name when the name is first used.
 
-    A submodule never hides a name that the package offers, such as a function that is called like its module.
+    Functions get paths as strings, however the caller gives them: alone, in a list or tuple, as values of a
+    dictionary. A submodule never hides a name that the package offers, such as a function that is called like
+    its module.
     """
 
     _homes: dict[str, tuple[str, str]]  # name -> module, name there; "" = the module itself
@@ -22,8 +27,9 @@ class LazyPackage(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         module, original = self._homes[name]
         home = importlib.import_module(module)
-        value = self.__dict__[name] = getattr(home, original) if original else home
-        return value
+        value = getattr(home, original) if original else home
+        self.__dict__[name] = _with_plain_paths(value) if isinstance(value, FunctionType) else value
+        return self.__dict__[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and self._homes.get(name, ("", ""))[1]):
@@ -31,6 +37,24 @@ class LazyPackage(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *self._homes})
+
+
+def _with_plain_paths(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+
+    return call
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if type(value) is dict and any(isinstance(one, os.PathLike) for one in value.values()):
+        return {key: _plain(one) for key, one in value.items()}
+    if type(value) in (list, tuple) and any(isinstance(one, os.PathLike) for one in value):
+        return [_plain(one) for one in value]
+    return value
 
 
 def attach_stub(package: str) -> None:

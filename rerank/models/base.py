@@ -379,9 +379,9 @@ class Model(Display, ABC):
             meta["calibration"] = {"kind": self.calibration.kind, **self.calibration.as_json()}
         return archive_of(meta, arrays)
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file at ``path``, whole or not at all."""
-        with atomic_write(path) as out:
+        with atomic_write(os.fspath(path)) as out:
             out.write(self.as_file().getbuffer())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 import typer
@@ -15,6 +16,7 @@ from rerank.data.reading import Reading
 from rerank.extensions.vectors.extraction import LocalModel, VectorFeatures
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
+from rerank.models.exchange.calls import import_model
 from rerank.models.pipeline import Chain
 from rerank.training.text_options import TextSettings, VectorSettings
 
@@ -283,17 +285,16 @@ REFUSED = re.compile(
 )
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch, rerank):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The files and models of all tests, each of which has a copy."""
+    folder = tmp_path_factory.mktemp("made")
     for name, text in [*SETS.values(), *FILES.items()]:
-        (tmp_path / name).write_text(text)
-    (tmp_path / "w.tsv").write_text("1\t0.5\n")
-    (tmp_path / "a.ini").write_text("[weight]\nlm= 1\n")
+        (folder / name).write_text(text)
+    (folder / "w.tsv").write_text("1\t0.5\n")
+    (folder / "a.ini").write_text("[weight]\nlm= 1\n")
     for name in ("model", "second.model"):
-        rerank("import", "w.tsv", "--out", name)
-    LEARNERS.names()
-    monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
+        import_model(str(folder / "w.tsv"), str(folder / name), "tsv")
     lists = CandidateLists.from_arrays([[1.0], [2.0]], [0, 1])
     names = [
         "1",
@@ -304,13 +305,21 @@ def files(tmp_path, monkeypatch, rerank):
     models = {role: LocalModel(role, "absent", "0") for role in ("encoder", "cross_encoder")}
     source = VectorFeatures(n_features=1, n_dims=3, items="model", questions="model", **models)
     encoding.chain = Chain((source,))
-    encoding.save("encoding")
+    encoding.save(folder / "encoding")
     for name in ("adapting", "oracle"):
         fitted = fit(NearestLists(oracle=name == "oracle"), lists)
-        fitted.save(name)
+        fitted.save(folder / name)
         if name == "adapting":
-            fitted.adapt(lists, cache=fitted.open_cache("filled"))
-    return tmp_path
+            fitted.adapt(lists, cache=fitted.open_cache(str(folder / "filled")))
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    LEARNERS.names()
+    monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
 
 
 def commands():

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ def test_names_are_those_that_the_type_checker_sees(name):
     assert set(declared(package)) == set(package.__all__) <= set(dir(package))
     for one, (home, original) in declared(package).items():
         found = getattr(package, one)
-        assert found is getattr(sys.modules[home], original)
+        assert inspect.unwrap(found) is inspect.unwrap(getattr(sys.modules[home], original))
     assert package.__all__ == sorted(package.__all__)
 
 
@@ -48,6 +49,22 @@ def test_a_module_does_not_hide_the_function_of_its_name(first, tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
     )
     assert done.stdout.split() == ["ablation", "train", "wide.ablation"], done.stderr
+
+
+def test_functions_get_paths_as_strings(tmp_path):
+    """Alone, in a list, and as values of a dictionary."""
+    import rerank
+
+    train, data, model, out = (tmp_path / name for name in ("train.letor", "a.letor", "m", "scores"))
+    for path, of in ((train, 1), (data, -1)):
+        path.write_text("".join(f"{i % 3 == 0:d} qid:{i // 3} 1:{of * (1 + i * i % 7)}\n" for i in range(90)))
+    rerank.train(train, "ridge").save(model)
+    rerank.predict(model, data, out=out)
+    judged = rerank.evaluate_files(data, [out], metrics=["AP"])
+    assert list(judged.systems) == [str(out)]
+    more = rerank.append(data, {"again": out}, out=tmp_path / "more.store")
+    assert more.feature_names == ["1", "again"]
+    assert more.features.column(1).tolist() == [float(score) for score in out.read_text().split()]
 
 
 def test_an_unknown_name_is_an_error_with_the_nearest():

@@ -57,9 +57,9 @@ def tree_lists(seed: int, n_lists: int = 9, *, equal: bool = True) -> CandidateL
 
 
 @functools.cache
-def with_table(place: int, seed: int) -> tuple[CandidateLists, np.ndarray]:
+def with_table(place: int, seed: int, *, equal: bool = True) -> tuple[CandidateLists, np.ndarray]:
     """Lists, and K of all items under an expression."""
-    lists = tree_lists(seed, 7)
+    lists = tree_lists(seed, 7, equal=equal)
     return lists, table(EXPRESSIONS[place], lists)
 
 
@@ -124,8 +124,7 @@ def test_with_a_linear_kernel_it_decides_as_the_perceptron(relation, margin, riv
 def test_a_budget_is_kept_as_defined(rule, rivals):
     expression = EXPRESSIONS[4]
     for seed in range(2):
-        lists = tree_lists(seed, equal=False)  # coefficients of equal items may leave f = 0: ties
-        K = table(expression, lists)
+        lists, K = with_table(4, seed, equal=False)  # coefficients of equal items may leave f = 0: ties
         for budget in (2, 5):
             for average in ("last", "average"):
                 given = {"budget": budget, "budget_rule": rule, "average": average, "rivals": rivals}

@@ -82,7 +82,7 @@ def test_the_best_interval_is_that_of_the_definition(metric):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_no_point_of_a_grid_is_better_and_the_value_holds_at_the_point(metric):
-    for seed in range(6):
+    for seed in range(4):
         lists = drawn(100 + seed, n_lists=12, levels=40)
         rng = np.random.default_rng(seed)
         lists = replace(lists, features=Dense(rng.normal(size=(lists.n_items, 3))))
@@ -93,7 +93,7 @@ def test_no_point_of_a_grid_is_better_and_the_value_holds_at_the_point(metric):
             continue
         here = value_at(lists, metric, (start + gamma * direction) / problem.scale)
         assert here == pytest.approx(objective, rel=1e-12)
-        for g in np.concatenate([np.linspace(-3, 3, 400), [-1e3, -30, 30, 1e3]]):
+        for g in np.concatenate([np.linspace(-3, 3, 100), [-1e3, -30, 30, 1e3]]):
             assert not value_at(lists, metric, (start + g * direction) / problem.scale) > objective + 1e-9
 
 

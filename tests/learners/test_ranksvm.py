@@ -1,6 +1,6 @@
 """Ranking SVM: its sums over pairs, its minimum, and inputs that are hard for it."""
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -130,14 +130,20 @@ def test_the_units_of_labels_do_not_matter():
         RankSVM(margin="label").fit(huge)
 
 
+@cache
+def lowest(layout, loss):
+    """Lists, the loss of their explicit pairs, and its least value."""
+    found = some_lists(seed=5, layout=layout, sizes=(20, 15, 30, 2), d=7)
+    slow = ExplicitPairs(found, list_balance=True)
+    return found, slow, slow.minimum(20.0, loss, gap=1e-6)[1]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 @pytest.mark.parametrize("explicit", [512, 0])
 def test_every_layout_and_both_ways_to_solve_reach_the_minimum(layout, loss, explicit, monkeypatch):
     monkeypatch.setattr(pair_loss, "EXPLICIT", explicit)
-    lists = some_lists(seed=5, layout=layout, sizes=(20, 15, 30, 2), d=7)
-    slow = ExplicitPairs(lists, list_balance=True)
-    value = slow.minimum(20.0, loss, gap=1e-6)[1]
+    lists, slow, value = lowest(layout, loss)
     model = RankSVM(C=20.0, loss=loss, tolerance=1e-5).fit(lists)
     assert slow.objective(model.weights, 20.0, loss) == pytest.approx(value, rel=1e-5)
 

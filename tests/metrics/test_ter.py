@@ -82,7 +82,7 @@ def drawn(seed, n, n_words, size, spread):
 
 @pytest.mark.parametrize(
     ("n", "n_words", "size", "spread"),
-    [(60, 400, 60, 0.1), (3, 60, 100, 0.3), (8, 5, 40, 0.4), (4, 3000, 200, 0.5), (1, 4, 130, 0.2)],
+    [(25, 400, 60, 0.1), (3, 60, 100, 0.3), (8, 5, 40, 0.4), (4, 3000, 200, 0.5), (1, 4, 90, 0.2)],
 )
 def test_longer_texts_equal_sacrebleu(n, n_words, size, spread):
     theirs = pytest.importorskip("sacrebleu.metrics.lib_ter", reason="sacrebleu is the oracle")
@@ -90,7 +90,7 @@ def test_longer_texts_equal_sacrebleu(n, n_words, size, spread):
         assert edits(" ".join(text), " ".join(known)) == theirs.translation_edit_rate(text, known)[0]
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 200), (3, 200), (200, 1), (200, 3), (80, 30), (30, 80), (66, 90)])
+@pytest.mark.parametrize(("n", "m"), [(1, 200), (3, 130), (200, 1), (130, 3), (70, 30), (30, 70), (40, 55)])
 def test_lengths_far_apart_equal_the_twin(n, m):
     rng = random.Random(n * m)
     text, known = ([str(rng.randrange(50)) for _ in range(size)] for size in (n, m))

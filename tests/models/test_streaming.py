@@ -87,7 +87,7 @@ def run(rerank: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
     return call
 
 
-def same(run: Run, *arguments: Any, blocks: tuple[int, ...] = (1, 70, 400, 1 << 22), **given: Any) -> Any:
+def same(run: Run, *arguments: Any, blocks: tuple[int, ...] = (1, 150, 1 << 22), **given: Any) -> Any:
     """Check that blocks of one list, of some and of all give what the whole file gives, and return it."""
     whole = run(WHOLE, *arguments, **given)
     for block in blocks:

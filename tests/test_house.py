@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
 # Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
 FOLDERS: dict[str, tuple[int, int]] = {
     "": (5, 204),
-    "cli": (20, 2158),
+    "cli": (20, 2157),
     "core": (31, 3375),
     "data": (36, 5349),
     "evaluation": (16, 2927),
@@ -37,11 +37,11 @@ FOLDERS: dict[str, tuple[int, int]] = {
     "formats": (34, 6715),
     "learners": (39, 5600),
     "metrics": (20, 3330),
-    "models": (22, 3312),
+    "models": (22, 3311),
     "native": (8, 10),
     "report": (10, 1521),
     "similarity": (15, 1884),
-    "training": (18, 2167),
+    "training": (18, 2178),
 }
 LINES, CODE, FILES, SMALL = 76325, 49505, 346, 44
 PRIVATE_ONCE, NAMES_TWICE = 414, 112

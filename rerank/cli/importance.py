@@ -131,8 +131,7 @@ def ablate(given: Ablate) -> None:
         test=given.test,
         test_refs=given.test_refs or [],
         groups=given.group or [],
-        seed=given.resampling_seed,
-        **given.judging,
+        judging={"seed": given.resampling_seed, **given.judging},
     )
     given.show(found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,27 +21,29 @@ from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
 from rerank.evaluation.importance import Ablation, Basis, compared, judge_of, judging_by
 from rerank.formats.base import load_for
-from rerank.formats.sources import check_inputs
+from rerank.formats.sources import Data, check_inputs
+from rerank.learners.base import Learner
 from rerank.metrics.judges import ReportJudge
 from rerank.metrics.labelling import label
 from rerank.models.importance import groups_of
-from rerank.training.data import NO_SIDE_INPUTS, SideInputs
+from rerank.training.data import SideInputs
 from rerank.training.options import TrainOptions, refuse_with_classes
 from rerank.training.pipeline import Pipeline, pipeline_of
 from rerank.training.select import select
 from rerank.training.steps.features import FillMissing
-from rerank.training.train import read_inputs
+from rerank.training.train import given_inputs, other_lists, pipeline_from, read_inputs
 
 
 def ablation(
-    data: CandidateLists | None,
-    options: TrainOptions,
+    data: Data | None,
+    options: TrainOptions | Learner | str | None = None,
     *,
-    dev: CandidateLists | None = None,
-    test: CandidateLists | str | None = None,
+    dev: Data | None = None,
+    test: Data | None = None,
     test_refs: Sequence[str] = (),
     groups: Sequence[str] = (),
-    **settings: Any,
+    judging: Mapping[str, Any] | None = None,
+    **given: Any,
 ) -> Ablation:
     """Return what a metric loses if a learner is trained without a feature, for each feature or group.
 
@@ -50,13 +52,13 @@ def ablation(
 
     Parameters
     ----------
-    data, dev : training and development lists; None = the files that ``options`` name.
-    options : what is trained; the metric is theirs.
-    test : lists on which models are compared, or their file, which is read as the training lists are; None =
-        the development lists.
+    data, dev : training and development lists, files or data frames; None = the files that ``options`` name.
+    options, given : what is trained, as for ``rerank.train``; a metric is one of these settings.
+    test : lists on which models are compared, a file, which is read as the training lists are, or a data
+        frame; None = the development lists.
     test_refs : references of that file.
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
-    settings : ``ties`` and ``no_relevant`` as for ``rerank.evaluate``; ``samples``, ``level`` and ``seed``
+    judging : ``ties`` and ``no_relevant`` as for ``rerank.evaluate``; ``samples``, ``level`` and ``seed``
         of the bootstrap over lists.
 
     Returns
@@ -73,32 +75,32 @@ def ablation(
     if test_refs and test is None:
         raise ConfigError("--test-refs: not used without test lists (--test)")
     check_inputs([*test_refs, *((test,) if isinstance(test, str) else ())])
-    side = NO_SIDE_INPUTS
-    pipeline = pipeline_of(options.with_settings(cluster=None))  # no fit is spread over the workers
+    pipeline = pipeline_from(options, **given)
+    options = pipeline.options
+    pipeline = pipeline_of(options.with_settings(cluster=None), pipeline.learner)  # no fit is spread
     with parallel.using(options.jobs, options.cluster):
-        if data is None:
-            data, dev, side = read_inputs(pipeline)
+        data, dev, side = read_inputs(pipeline) if data is None else given_inputs(pipeline, data, dev)
         refuse_with_classes(pipeline.learner, "ablation")
         if isinstance(test, str):
             test = _test_lists(options, test, test_refs)
-        judged_on = dev if test is None else test
+        judged_on = dev if test is None else other_lists(options.data, test, "dev")
         if judged_on is None:
             found = "ablation compares models on test or development lists"
             raise ConfigError(f"{found}: give some (--test, --dev)")
         if options.select.metric is None:
             raise ConfigError("ablation compares models by a metric: give one (--metric)")
-        judging = judging_by(options.select.metric, settings)
+        judged_by = judging_by(options.select.metric, judging or {})
         chosen = groups_of(data.columns(), groups, data.source)
         for name, columns in chosen:
             if len(columns) == data.n_features:
                 raise ConfigError(f"{data.source}: without {name!r} no feature is left")
-        judge = judge_of(judged_on, judging)
+        judge = judge_of(judged_on, judged_by)
         model = select(pipeline, data, dev, side).model
         whole = judge.per_list(model.score_items(judged_on))
         runs = _Runs(pipeline, data, dev, judged_on, side, model.fill, judge)
         names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
-        ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), judging)
-    basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, judging)
+        ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), judged_by)
+    basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, judged_by)
     return Ablation(basis, pipeline.learner.name, "dev" if test is None else "test", ablated)
 
 

@@ -115,13 +115,8 @@ def train(
     {'RR': 1.0}
     """
     pipeline = pipeline_from(options, **given)
-    section = pipeline.options.data
     owned = is_path(data) and (dev is None or is_path(dev))
-    given_lists = _heading(pipeline, data) if pipeline.spread else _given(section, data, "train")
-    weights = None if list_weights is None else vector(list_weights, "list_weights", given_lists.n_lists)
-    side = SideInputs(_other(section, unlabelled, "unlabelled"), weights, initial=initial)
-    dev = _other(section, dev, "dev")
-    lists, side = _changed(pipeline, given_lists, side)
+    lists, dev, side = given_inputs(pipeline, data, dev, unlabelled, list_weights, initial)
     if checkpoint is not None:
         check_target(checkpoint)
     check_metric_used(pipeline, lists, dev)
@@ -148,6 +143,24 @@ def pipeline_from(options: TrainOptions | Learner | str | None = None, **given: 
     return pipeline_of(options_of(learner, {name: given[name] for name in given.keys() - more}), learner)
 
 
+def given_inputs(
+    pipeline: Pipeline,
+    data: Data,
+    dev: Data | None,
+    unlabelled: Data | None = None,
+    list_weights: ArrayLike | None = None,
+    initial: NamedWeights | None = None,
+) -> tuple[CandidateLists, CandidateLists | None, SideInputs]:
+    """Return training and dev lists, and side inputs, of the arguments of ``train``, which has the errors."""
+    section = pipeline.options.data
+    lists = _heading(pipeline, data) if pipeline.spread else _given(section, data, "train")
+    weights = None if list_weights is None else vector(list_weights, "list_weights", lists.n_lists)
+    side = SideInputs(other_lists(section, unlabelled, "unlabelled"), weights, initial=initial)
+    dev = other_lists(section, dev, "dev")
+    lists, side = _changed(pipeline, lists, side)
+    return lists, dev, side
+
+
 def _heading(pipeline: Pipeline, data: Any) -> CandidateLists:
     from rerank.training.sums.fit import heading_of  # most fits do not need it
 
@@ -162,8 +175,8 @@ def _given(section: DataSection, data: Data, part: Part) -> CandidateLists:
     return lists if section.label is None or part == "unlabelled" else label(lists, section.label)
 
 
-def _other(section: DataSection, data: Data | None, part: Part) -> CandidateLists | None:
-    """Lists besides the training lists, of which only some features are selected, too."""
+def other_lists(section: DataSection, data: Data | None, part: Part) -> CandidateLists | None:
+    """Return lists besides the training lists, of which only some features are selected, too."""
     return None if data is None else selected(_given(section, data, part), section.features, lenient=True)
 
 

@@ -223,6 +223,25 @@ def test_ablation_is_training_without_the_features(layout):
     assert sorted(one.holm for one in found.ablated) == [min(1, 2 * low), max(min(1, 2 * low), high)]
 
 
+def test_ablation_takes_what_train_takes(tmp_path):
+    paths = [str(tmp_path / f"{seed}.store") for seed in (1, 2, 3)]
+    for seed, path in enumerate(paths, 1):
+        rerank.save(some_lists(seed), path)
+    given, judging = {"metric": "AP", "epochs": 3}, {"samples": 50}
+    whole, selected_only = options_of("perceptron", given), options_of("perceptron", given)
+    selected_only = selected_only.with_settings(data=whole.data.with_settings(features=("a,ab,b",)))
+    for options, names in ((whole, []), (selected_only, ["a,ab,b"])):
+        learnt, dev, test = (selected(some_lists(seed), names) for seed in (1, 2, 3))
+        wanted = ablation(learnt, whole, dev=dev, test=test, groups=["b"], judging=judging)
+        found = ablation(paths[0], options, dev=paths[1], test=paths[2], groups=["b"], judging=judging)
+        assert found.ablated == wanted.ablated
+        model = rerank.train(learnt, "perceptron", dev=dev, **given)
+        assert found.basis.value == rerank.evaluate(test, model.score(test), ["AP"])["AP"]
+    more = {"test": some_lists(3), "groups": ["b"], "judging": judging}
+    named = rerank.ablation(paths[0], "perceptron", **more, **given)
+    assert named.as_json() == ablation(some_lists(), whole, **more).as_json()
+
+
 def test_ablation_matches_columns_before_it_removes_any():
     train = some_lists()
     bare = replace(train, feature_names=None)

@@ -121,7 +121,7 @@ def adapt(out, workers):
 
 def ablate(out, workers):
     base = {"data.train": ["train.letor"], "data.dev": ["dev.letor"], "select.metric": "AP", **workers}
-    found = ablation(None, read_config(None, ["epochs=3"], base), samples=50)
+    found = ablation(None, read_config(None, ["epochs=3"], base), judging={"samples": 50})
     write(os.path.join(out, "found.json"), found.as_json())
 
 

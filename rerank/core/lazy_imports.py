@@ -14,9 +14,8 @@ from typing import Any
 class LazyPackage(ModuleType):
     """A package that imports the module of a name when the name is first used.
 
-    Functions get paths as strings, however the caller gives them: alone, in a list or tuple, as values of a
-    dictionary. A submodule never hides a name that the package offers, such as a function that is called like
-    its module.
+    Functions get paths as strings: alone, in a list or tuple, as values of a dictionary. A submodule never
+    hides a name that the package offers, such as a function that is called like its module.
     """
 
     _homes: dict[str, tuple[str, str]]  # name -> module, name there; "" = the module itself
@@ -50,11 +49,11 @@ def _with_plain_paths(function: Callable[..., Any]) -> Callable[..., Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if type(value) is dict and any(isinstance(one, os.PathLike) for one in value.values()):
-        return {key: _plain(one) for key, one in value.items()}
-    if type(value) in (list, tuple) and any(isinstance(one, os.PathLike) for one in value):
-        return [_plain(one) for one in value]
-    return value
+    inner = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    if not any(isinstance(one, os.PathLike) for one in inner):
+        return value
+    plain = [_plain(one) for one in inner]
+    return dict(zip(value, plain, strict=True)) if type(value) is dict else plain
 
 
 def attach_stub(package: str) -> None:

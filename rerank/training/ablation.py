@@ -54,8 +54,7 @@ def ablation(
     ----------
     data, dev : training and development lists, files or data frames; None = the files that ``options`` name.
     options, given : what is trained, as for ``rerank.train``; a metric is one of these settings.
-    test : lists on which models are compared, a file, which is read as the training lists are, or a data
-        frame; None = the development lists.
+    test : lists on which models are compared, or a file, read as the training lists are; None = dev.
     test_refs : references of that file.
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
     judging : ``ties`` and ``no_relevant`` as for ``rerank.evaluate``; ``samples``, ``level`` and ``seed``

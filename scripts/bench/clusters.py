@@ -2,8 +2,9 @@
 
     python scripts/bench/clusters.py [--quick]          the cost model and its check
     python scripts/bench/clusters.py --cluster N        clock and CPU of two workers, and of one process
-    python scripts/bench/clusters.py --memory N         a fit whose memory is limited, and one in memory if the
-                                                        set has a quarter of this machine's memory at most
+    python scripts/bench/clusters.py --memory N         a fit whose memory is limited, and one in memory
+
+The one in memory is left out if the set has more than a quarter of this machine's memory.
 
 Sets are drawn: float32 features, lists of 100 items with 136 features and labels 0 to 4, or N-best lists of
 1,000 with 20 features. Fits run here, shard by shard, at 1/10,000 and at 1/1,000 of 10^9 items. The CPU
@@ -46,11 +47,15 @@ LETOR: Learners = {
     "loglinear": {},
     "ranksvm": {},
     "parameter-mixing": {"epochs": 10},
+    "rankboost": {"thresholds": 255, "rounds": 100},
+    "coordinate-ascent": {"metric": "nDCG@10", "restarts": 1, "passes": 1},
 }
 NBEST: Learners = {
     "loglinear": {},
     "mrt": {"metric": "label@1"},
     "parameter-mixing": {"epochs": 10, "rivals": "top"},
+    "mert": {"metric": "label@1", "restarts": 2},
+    "mira": {"metric": "label@1", "epochs": 10},
 }
 # Items of a list, features, grades, shards, learners.
 SHAPES: dict[str, tuple[int, int, int, int, Learners]] = {
@@ -139,11 +144,10 @@ def watched() -> Iterator[dict[str, list[Any]]]:
 
 
 def fitted(path: Path, name: str, given: dict[str, Any]) -> bytes:
-    """Return the weights of a fit over shards."""
+    """Return the arrays of a model that is fitted over shards."""
     pipeline = pipeline_of(options_of(name, given))
     model: Any = fit_shards(pipeline, heading_of(pipeline, str(path)), None, NO_SIDE_INPUTS)
-    weights: bytes = model.weights.tobytes()
-    return weights
+    return b"".join(array.tobytes() for array in model.arrays().values())
 
 
 def costs_of(path: Path, name: str, given: dict[str, Any], n_items: int, shards: int) -> Costs:

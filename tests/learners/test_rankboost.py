@@ -14,7 +14,7 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners.rankboost import RankBoost
-from rerank.learners.rankboost.rankers import Grouping, cuts, weak_rankers
+from rerank.learners.rankboost.rankers import Grouping, counted_values, cuts, weak_rankers
 from rerank.learners.rankboost.rounds import ExplicitPairs, PairRanges
 from rerank.metrics.base import parse
 from rerank.models.describe import model_lines, model_record
@@ -266,8 +266,8 @@ def test_zeros_that_are_not_stored_are_values_like_others(seed, number, spacing)
     values = np.sort(rng.choice(np.array([-2.0, -1, -0.5, 0, 0, 0, 0, 0.5, 1, 2, 3]), rng.integers(1, 12)))
     stored = values[values != 0]
     for n in (number, None) if spacing == "quantile" else (number + 1,):
-        found = cuts(stored, len(values) - len(stored), n, spacing)
-        np.testing.assert_array_equal(found, cuts(values, 0, n, spacing))
+        found = cuts(*counted_values(stored, len(values) - len(stored)), n, spacing)
+        np.testing.assert_array_equal(found, cuts(*counted_values(values, 0), n, spacing))
         np.testing.assert_array_equal(found, slow.cuts(values.tolist(), n, spacing))
 
 

@@ -18,8 +18,9 @@ from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs
-from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights, weighted_pairs
-from rerank.learners.rankboost.rankers import Grouping, Spacing, Weak, WeakRankers, weak_rankers
+from rerank.learners.base import LEARNERS, FitInputs, checked_list_weights, weighted_pairs
+from rerank.learners.rankboost.over_parts import BoostedPart, BoostOverParts
+from rerank.learners.rankboost.rankers import Cuts, Grouping, Spacing, Weak, WeakRankers, weak_rankers
 from rerank.learners.rankboost.rounds import (
     Distribution,
     ExplicitPairs,
@@ -29,6 +30,7 @@ from rerank.learners.rankboost.rounds import (
     Run,
     Step,
     boost,
+    model_of,
 )
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
@@ -119,32 +121,7 @@ class Presorted:
 
     def model(self, run: Run) -> StumpModel:
         """Return the model of rounds that chose among ``rankers``."""
-        n, rankers = len(run.steps), self.rankers
-        columns = np.array([choice.column for choice in run.choices], dtype=np.int64)
-        raw = np.array([choice.raw for choice in run.choices], dtype=np.uint8)
-        threshold, missing, step = np.zeros(n), np.zeros(n), np.array(run.steps)
-        for r, choice in enumerate(run.choices):
-            c = choice.column
-            missing[r] = choice.missing
-            if choice.raw:
-                assert rankers.raw is not None
-                low, high = rankers.raw.low[c], rankers.raw.high[c]
-                threshold[r] = high - low
-                step[r] /= high - low
-                missing[r] = high if choice.missing else low
-            else:
-                threshold[r] = rankers.at[rankers.groups[c] + choice.group]
-            if not rankers.missing[c]:
-                missing[r] = np.nan
-        return StumpModel(
-            self.names,
-            np.zeros(len(self.names)),
-            rankers.feature[columns],
-            threshold,
-            step,
-            raw if raw.any() else None,
-            missing if self.has_missing else None,
-        )
+        return model_of(run, self.rankers, self.names, has_missing=self.has_missing)
 
 
 def check_columns(lists: CandidateLists, columns: Floats, names: Sequence[str]) -> None:
@@ -165,7 +142,7 @@ _PAIR_BYTES = 80
 
 
 @LEARNERS.register("rankboost")
-class RankBoost(Learner):
+class RankBoost(BoostOverParts):
     """RankBoost: each round adds the weak ranker that agrees best with the pairs that are weighted now.
 
     Each pair of a better and a worse item has a weight D; all weights add up to 1. Margins, larger at the top
@@ -266,7 +243,7 @@ class RankBoost(Learner):
         Raises FitError if the learner cannot be fitted to this data, or needs more inputs.
         """
         self._check(lists, inputs)
-        return self._presorted(lists)
+        return self._presorted(lists, self.grouping)
 
     def fit_presorted(
         self,
@@ -294,40 +271,42 @@ class RankBoost(Learner):
         epsilon = _EPSILON if self.epsilon is None else self.epsilon
         return Rule(self.step, epsilon, self.directions == "both", self.learning_rate)
 
+    @property
+    def grouping(self) -> Grouping:
+        return Grouping(None if self.thresholds == "all" else self.thresholds, self.spacing, self.weak)
+
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         if inputs.pair_weights is not None and self.engine == "fast":
             raise FitError("learner rankboost: pair weights need engine=reference")
-        return self._boosted(self._presorted(lists), inputs)
+        return self._boosted(self._presorted(lists, self.grouping), inputs)
 
-    def _presorted(self, lists: CandidateLists) -> Presorted:
-        number = None if self.thresholds == "all" else self.thresholds
+    def _presorted(self, lists: CandidateLists, grouping: Grouping) -> Presorted:
         if (self.margin == "even") != (self.tau == 0):
             raise ConfigError(f"tau is for margins that are not even, which need it: found tau={self.tau:g}")
         relation = PairRelation(self.pairs, label_gap=self.label_gap)
-        given = relation, Margin(self.margin, self.margin_power), f"a pair under pairs={self.pairs}"
-        pairs, _ = weighted_pairs(lists, None, *given)
+        margin = Margin(self.margin, self.margin_power)
+        pairs, _ = weighted_pairs(lists, None, relation, margin, f"a pair under pairs={self.pairs}")
         if not self.tau * float(np.abs(pairs.h).max()) < np.inf:
             raise FitError(f"{lists.source}: margins overflow")
-        return Presorted.of(lists, pairs, Grouping(number, self.spacing, self.weak))
+        return Presorted.of(lists, pairs, grouping)
+
+    def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Cuts]) -> BoostedPart:
+        found = self._presorted(lists, replace(self.grouping, given=surveys))
+        weights = self.distribution(found, inputs)
+        assert isinstance(weights, PairRanges)  # refused
+        counts = found.pairs.n_pairs, found.pairs.n_lists
+        return BoostedPart(weights, found.rankers, found.has_missing, *counts)
 
     def _boosted(self, presorted: Presorted, inputs: FitInputs, costs: Floats | None = None) -> StumpModel:
-        lists, pairs, rankers = presorted.lists, presorted.pairs, presorted.rankers
-        run = boost(self._distribution(presorted, inputs, costs), rankers, self.rule, self.rounds)
-        if not run.steps:
-            text = f"{lists.source}: rankboost learnt nothing: no feature tells better items from worse ones"
-            warnings.warn(text, DataNote, stacklevel=3)
-        model = self._kept(lists, inputs, presorted.model(run), run)
-        model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
-        model.training.notes = {"weak_rankers": len(rankers)}
-        if model.n_rounds:
-            model.training.notes["loss"] = float(np.exp(run.log_loss[model.n_rounds - 1]))
-        return model
+        pairs, rankers = presorted.pairs, presorted.rankers
+        run = boost(self.distribution(presorted, inputs, costs), rankers, self.rule, self.rounds)
+        data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
+        return self.finished(presorted.model(run), run, presorted.lists, inputs, data, len(rankers))
 
-    def distribution(self, presorted: Presorted) -> Distribution:
+    def distribution(
+        self, presorted: Presorted, inputs: FitInputs = _NO_INPUTS, costs: Floats | None = None
+    ) -> Distribution:
         """Return the initial distribution over the pairs of lists."""
-        return self._distribution(presorted, FitInputs(), None)
-
-    def _distribution(self, presorted: Presorted, inputs: FitInputs, costs: Floats | None) -> Distribution:
         lists, pairs = presorted.lists, presorted.pairs
         of_lists = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
         if not of_lists.any():
@@ -353,8 +332,12 @@ class RankBoost(Learner):
         weights = weights * of_lists[of] * np.exp(asked - asked.max())
         return ExplicitPairs(better, worse, len(pairs.items), weights, costs)
 
-    def _kept(self, lists: CandidateLists, inputs: FitInputs, whole: StumpModel, run: Run) -> StumpModel:
-        """The rounds that ``keep`` chooses, with the learning curve of all."""
+    def finished(
+        self, whole: StumpModel, run: Run, lists: CandidateLists, inputs: FitInputs, data: DataRecord, n: int
+    ) -> StumpModel:
+        if not run.steps:
+            text = f"{lists.source}: rankboost learnt nothing: no feature tells better items from worse ones"
+            warnings.warn(text, DataNote, stacklevel=3)
         watch, scores = Rounds(lists, inputs, self.keep), RoundScores(whole)
         seen: set[int] = set()
         rounds_run = zip(run.choices, run.log_loss, strict=True)
@@ -364,8 +347,10 @@ class RankBoost(Learner):
             watch.record(r + 1, scores, **progress)
         kept, rounds = watch.kept(whole.n_rounds, converged=run.converged)
         model = whole.prefix(kept or 0)
-        model.curve = watch.curve
-        model.training.rounds = rounds
+        model.curve, model.training.rounds, model.training.data = watch.curve, rounds, data
+        model.training.notes = {"weak_rankers": n}
+        if model.n_rounds:
+            model.training.notes["loss"] = float(np.exp(run.log_loss[model.n_rounds - 1]))
         return model
 
 

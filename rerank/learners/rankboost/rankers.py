@@ -5,10 +5,10 @@ The items of each feature are grouped by its thresholds once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -178,6 +178,12 @@ class WeakRankers:
         column, group, missing, gain = self._search.best(potential, both, TIE)
         return None if column < 0 else Choice(column, group, missing, gain)
 
+    def group_sums(self, potential: Floats) -> Floats:
+        """Return the sums of the potentials (n), which add up to 0, of each group's items (n_groups)."""
+        out = np.empty(len(self.at))
+        self._search.group_sums(potential, out)
+        return out
+
     def values(self, choice: Choice) -> Floats:
         """Return h of every item, float64 (n)."""
         c, raw, out = choice.column, self.raw, np.empty(self.n)
@@ -199,42 +205,44 @@ Spacing = Literal["quantile", "width"]
 LOWEST = -float(np.finfo(np.float64).max)  # every value that is not missing passes it
 
 
-def cuts(values: Floats, zeros: int, number: int | None, spacing: Spacing) -> Floats:
+def counted_values(values: Floats, zeros: int) -> tuple[Floats, Index]:
+    """Return the values of one feature, rising, and how many items have each: float64 and int64 (n).
+
+    - ``values``: the stored values in rising order, float64, without NaN.
+    - ``zeros``: how many items have no stored value: their value is 0.
+    """
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+    found, counts = values[starts] + 0.0, np.diff(starts, append=len(values))  # -0 is 0
+    if zeros:
+        place = int(np.searchsorted(found, 0.0))
+        if place == len(found) or found[place] != 0:
+            found, counts = np.insert(found, place, 0.0), np.insert(counts, place, 0)
+        counts[place] += zeros
+    return found, counts
+
+
+def cuts(values: Floats, counts: Index, number: int | None, spacing: Spacing) -> Floats:
     """Return thresholds of one feature that tell at least two of its values apart, rising.
 
     A value passes a threshold t if it is t or more. Thresholds of equal width are RankLib's: the first is the
     largest value, each further one lies a ``number``-th of the range below, and a value passes if it is
     larger. So the next larger number is returned, and the first is left out, as no value passes it.
 
-    - ``values``: the stored values in rising order, float64 (n), without NaN.
-    - ``zeros``: how many items have no stored value: their value is 0.
+    - ``values``, ``counts``: of ``counted_values``.
     - ``number``: the most thresholds; None = one at each value but the smallest.
     - ``spacing``: quantile: of a feature with more than ``number`` + 1 values, at quantiles of those above
       the smallest. width: of any feature.
     """
-    stored = values
-    if zeros:
-        values = np.insert(values, np.searchsorted(values, 0.0), 0.0)
-    if len(values) == 0 or values[0] == values[-1]:
+    if len(values) < 2:
         return np.empty(0)
     if spacing == "width" and number is not None:
         found = _equal_widths(float(values[0]), float(values[-1]), number)
-        return found[found > values[0]]
-    found = values[1:][values[1:] != values[:-1]]
+        return found[found > values[0]] + 0.0
+    found = values[1:]
     if number is not None and len(found) > number:
-        found = np.unique(_quantiles(stored, zeros, float(values[0]), number))
+        ends = np.cumsum(counts[1:])
+        found = np.unique(found[np.searchsorted(ends, np.arange(number) * ends[-1] // number, side="right")])
     return found
-
-
-def _quantiles(stored: Floats, zeros: int, least: float, number: int) -> Floats:
-    """Values at quantiles of those above the smallest one, among which so many zeros are not stored."""
-    above = stored[np.searchsorted(stored, least, side="right") :]
-    between = zeros if least < 0 else 0
-    negative = int(np.searchsorted(above, 0.0))
-    place = np.arange(number) * (len(above) + between) // number
-    source = np.where(place < negative, place, np.maximum(place - between, 0))
-    found = above[np.minimum(source, len(above) - 1)]
-    return np.where((place >= negative) & (place < negative + between), 0.0, found)
 
 
 def _equal_widths(low: float, high: float, number: int) -> Floats:
@@ -252,6 +260,13 @@ def _equal_widths(low: float, high: float, number: int) -> Floats:
 Weak = Literal["stumps", "raw", "both"]
 
 
+class Cuts(NamedTuple):
+    """The thresholds of one feature, float64 and rising, and whether any item lacks it."""
+
+    at: Floats
+    missing: bool
+
+
 @dataclass(frozen=True)
 class Grouping:
     """Settings that make weak rankers from features.
@@ -262,11 +277,14 @@ class Grouping:
         Of thresholds; see ``cuts``.
     weak
         Thresholds, features themselves, or both.
+    given
+        Thresholds by feature, instead of those of the items that are grouped; None = theirs.
     """
 
     number: int | None = None
     spacing: Spacing = "quantile"
     weak: Weak = "stumps"
+    given: Sequence[Cuts] | None = None
 
 
 def weak_rankers(features: Features, n: int, grouping: Grouping) -> WeakRankers:
@@ -277,10 +295,11 @@ def weak_rankers(features: Features, n: int, grouping: Grouping) -> WeakRankers:
     - ``n``: the number of items in pairs.
     - ``grouping``: how they are made.
     """
+    given = grouping.given
     most = features.n_features * grouping.number if grouping.number else features.n_values
     if grouping.spacing == "quantile":
         most = min(most, features.n_values)
-    most += 3 * features.n_features
+    most = (most if given is None else sum(len(one.at) for one in given)) + 3 * features.n_features
     # Arrays of the size that may be needed: what is never written takes no memory.
     at, bounds = np.empty(most), np.zeros(most + 1, dtype=np.int64)
     items = np.empty(features.n_values, dtype=np.int32)
@@ -332,14 +351,17 @@ class _Column:
 
 def _columns(features: Features, n: int, grouping: Grouping) -> Iterator[_Column]:
     """The features that have a weak ranker."""
-    weak, words = grouping.weak, np.empty(2 * features.n_items, dtype=np.int64)
+    weak, given = grouping.weak, grouping.given
+    words = np.empty(2 * features.n_items, dtype=np.int64)
     for j, (rows, values) in enumerate(features.by_column()):
         order, rising = np.empty(len(values), dtype=np.int32), np.empty(len(values))
         rising = rising[: _rankboost_groups.sort(values, order, rising, words)]
         zeros = features.n_items - len(values)
         at = np.empty(0)
-        if weak != "raw":
-            at = cuts(rising, zeros, grouping.number, grouping.spacing) + 0.0  # -0 is 0
+        if given is not None:
+            at = given[j].at
+        elif weak != "raw":
+            at = cuts(*counted_values(rising, zeros), grouping.number, grouping.spacing)
         items = np.arange(len(values), dtype=np.int32) if rows is None else rows
         inside = int(np.searchsorted(items, n))
         raw = _NOT_RAW if weak == "stumps" else _raw(items[:inside], values[:inside], rising, zeros)
@@ -347,7 +369,7 @@ def _columns(features: Features, n: int, grouping: Grouping) -> Iterator[_Column
             order = order[order < inside]
             rising = values[order[::-1]]
             rising = rising[np.count_nonzero(np.isnan(rising)) :]
-        missing = len(rising) < inside
+        missing = len(rising) < inside if given is None else given[j].missing
         if len(at) or missing or len(raw.items):
             sizes = np.full(len(at) + 2, inside - len(rising))
             _rankboost_groups.count_groups(rising, at, sizes)

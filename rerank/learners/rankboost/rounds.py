@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -115,11 +115,11 @@ class PairRanges:
         if reverse:
             ranges = np.ascontiguousarray(ranges[[2, 3, 0, 1]])
         self._native = RangePairs(pairs.offsets, ranges, logs)
-        self._scores: Floats = self._native.scores
+        self.scores: Floats = self._native.scores
 
     def potentials(self) -> tuple[Floats, float]:
         """Return the potentials of items, and the log of the sum of weights; see ``ExplicitPairs``."""
-        out = np.empty(len(self._scores))
+        out = np.empty(len(self.scores))
         total: float = self._native.potentials(out)
         return out, total
 
@@ -130,7 +130,7 @@ class PairRanges:
 
     def advance(self, h: Floats, step: float) -> None:
         """Multiply the weights of pairs for a weak ranker with values h (n)."""
-        self._scores += step * h
+        self.scores += step * h
 
 
 def ranges_of(pairs: Pairs) -> Ints:
@@ -154,16 +154,26 @@ _MOST = 1 - 2.0**-20  # a larger gain would make steps that depend on rounding e
 
 
 class Distribution(Protocol):
-    """Weights of pairs; see ``ExplicitPairs``."""
+    """Weights of pairs; see ``ExplicitPairs``. h is what ``RankerSearch.values`` returns."""
 
     def potentials(self) -> tuple[Floats, float]:
         """Return the potentials of items, and the log of the sum of weights."""
 
-    def split(self, h: Floats) -> tuple[float, float]:
+    def split(self, h: Any) -> tuple[float, float]:
         """Return the share of pairs that a binary h puts right, and of those that it puts wrong."""
 
-    def advance(self, h: Floats, step: float) -> None:
+    def advance(self, h: Any, step: float) -> None:
         """Multiply the weights of pairs."""
+
+
+class RankerSearch(Protocol):
+    """Weak rankers; see ``WeakRankers``."""
+
+    def best(self, potential: Floats, both: bool) -> Choice | None:
+        """Return the weak ranker of the largest gain."""
+
+    def values(self, choice: Choice) -> Any:
+        """Return the values of a weak ranker."""
 
 
 @dataclass(eq=False)
@@ -219,8 +229,8 @@ class Rule:
     both: bool
     learning_rate: float = 1.0
 
-    def step_of(self, choice: Choice, pairs: Distribution, h: Floats) -> float:
-        """Return the step of a weak ranker with values h (n).
+    def step_of(self, choice: Choice, pairs: Distribution, h: Any) -> float:
+        """Return the step of a weak ranker with values h.
 
         It is a multiple of 2^-30, so that rounding errors decide nothing.
         """
@@ -233,7 +243,7 @@ class Rule:
         return float(np.rint(self.learning_rate * found / _UNIT) * _UNIT)
 
 
-def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) -> Run:
+def boost(pairs: Distribution, rankers: RankerSearch, rule: Rule, rounds: int) -> Run:
     """Return at most so many rounds; each changes the distribution.
 
     - ``pairs``: the distribution over pairs.
@@ -248,6 +258,7 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
     potential, start = pairs.potentials()
     for earlier, step in zip(run.choices, run.steps, strict=True):
         pairs.advance(rankers.values(earlier), step)
+    if run.steps:
         potential, _ = pairs.potentials()
     for _ in progress.over(range(len(run.steps), rounds), "training", rounds, "round"):
         choice = rankers.best(potential, rule.both)
@@ -282,6 +293,36 @@ def _resumed(place: checkpoints.Slot | None) -> tuple[Run, bool]:
         if not len(choices) == len(steps) == len(log_loss):
             raise ValueError
         return Run(choices, steps, log_loss, bool(state["converged"])), bool(state["ended"])
+
+
+def model_of(run: Run, rankers: WeakRankers, names: list[str], *, has_missing: bool) -> StumpModel:
+    """Return the model of rounds that chose among weak rankers of the features ``names``."""
+    n = len(run.steps)
+    columns = np.array([choice.column for choice in run.choices], dtype=np.int64)
+    raw = np.array([choice.raw for choice in run.choices], dtype=np.uint8)
+    threshold, missing, step = np.zeros(n), np.zeros(n), np.array(run.steps)
+    for r, choice in enumerate(run.choices):
+        c = choice.column
+        missing[r] = choice.missing
+        if choice.raw:
+            assert rankers.raw is not None
+            low, high = rankers.raw.low[c], rankers.raw.high[c]
+            threshold[r] = high - low
+            step[r] /= high - low
+            missing[r] = high if choice.missing else low
+        else:
+            threshold[r] = rankers.at[rankers.groups[c] + choice.group]
+        if not rankers.missing[c]:
+            missing[r] = np.nan
+    return StumpModel(
+        names,
+        np.zeros(len(names)),
+        rankers.feature[columns],
+        threshold,
+        step,
+        raw if raw.any() else None,
+        missing if has_missing else None,
+    )
 
 
 class RoundScores:

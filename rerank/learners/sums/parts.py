@@ -168,6 +168,10 @@ class SummingLearner(Learner):
         """Return what must be known of all parts before one is made; it is small."""
         return None
 
+    def told(self, surveys: Sequence[Any]) -> Sequence[Any]:
+        """Return what each part gets of the surveys of all parts."""
+        return surveys
+
     @abstractmethod
     def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> Any:
         """Return what the learner keeps of one part.
@@ -176,7 +180,7 @@ class SummingLearner(Learner):
         ----------
         lists : of the part.
         inputs : the weights of these lists, and the metric prepared for them; of all others nothing.
-        surveys : of all parts.
+        surveys : what ``told`` made of the surveys of all parts.
 
         Raises
         ------
@@ -199,5 +203,5 @@ class SummingLearner(Learner):
         """
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        part = self.part(lists, inputs, [self.survey(lists)])
+        part = self.part(lists, inputs, self.told([self.survey(lists)]))
         return self.fit_parts(Parts([part], lists.n_lists, inputs.judge), lists, inputs)

@@ -415,6 +415,29 @@ cdef class Search:
             for e in range(self.bounds[first], self.bounds[end]):
                 out[self.items[e]] = e < self.bounds[group + 1]
 
+    def group_sums(self, const double[::1] potential, double[::1] out):
+        """OUT out (n_groups): the sums of the potentials of the items of all groups.
+
+        IN potential (n_items), whose sum is 0.
+        """
+        cdef double* sums = &self.of_bins[0]
+        cdef Py_ssize_t c
+        cdef long long first, end, begin, n, g
+        with nogil:
+            for c in range(self.n_columns):
+                first, end = self.groups[c], self.groups[c + 1]
+                if self.row[c] >= 0 and end - first <= 256:  # each group is a bin
+                    add_bins(&potential[0], &self.bins[self.row[c], 0], potential.shape[0], sums)
+                    for g in range(end - first):
+                        out[first + g] = sums[2 * g] + sums[2 * g + 1]
+                    continue
+                begin = self.bounds[first]
+                n = self.bounds[end] - begin
+                add_up(&potential[0], &self.items[begin] if n else NULL, n, &self.sums[0])
+                for g in range(first, end):
+                    out[g] = self.sums[self.bounds[g + 1] - begin] - self.sums[self.bounds[g] - begin]
+                out[self.rest[c]] = -self.sums[n]
+
     cdef void raise_bounds(self, const double[::1] potential, bint both) noexcept nogil:
         """INOUT gains, last: what the gains are at most with these potentials."""
         cdef Py_ssize_t n = self.last.shape[0], i

@@ -205,14 +205,14 @@ def fit_shards(
         FormatError if a shard is missing or changes, which it names; DataError or FitError if it cannot be
         learnt from; otherwise the errors of workers.
     """
-    learner = pipeline.learner
-    assert isinstance(learner, SummingLearner)  # check_shards_fit
     manifest = read_stored_manifest(heading.source)
     raw = Work("", os.path.realpath(heading.source), manifest, pipeline.options.data.features)
     pipeline = pipeline if dev is None else for_dev(pipeline, dev)
+    learner = pipeline.learner  # with dev lists its settings may be others
+    assert isinstance(learner, SummingLearner)  # heading_of
     pipeline = pipeline.with_step(pipeline.get(ScaleFeatures).resolve(learner, heading))
     found, chain = _surveyed(pipeline, raw, heading)
-    own = tuple(one.own for one in found if one.judged or not learner.needs_labels)
+    own = tuple(learner.told([one.own for one in found if one.judged or not learner.needs_labels]))
     work = replace(raw, key=uuid.uuid4().hex, chain=chain, learner=learner, surveys=own)
     data = _data(pipeline, heading, chain, *align(pipeline, heading, dev, side))
     judge = None
@@ -303,7 +303,7 @@ def _add_train_value(model: Any, pipeline: Pipeline, work: Work, lists: Candidat
     metric, name = pipeline.metric, pipeline.options.select.metric
     assert metric is not None
     assert name is not None
-    sums = ShardParts(work, range(len(work.manifest.shards)), 0).each(_metric_sums, name, model.weights)
+    sums = ShardParts(work, range(len(work.manifest.shards)), 0).each(_metric_sums, name, model)
     judge, total = metric.prepare(lists), sums[0]
     for more in sums[1:]:
         total = total + more
@@ -313,9 +313,9 @@ def _add_train_value(model: Any, pipeline: Pipeline, work: Work, lists: Candidat
     model.curve.metric = judge.name
 
 
-def _metric_sums(lists: CandidateLists, metric: str, weights: Floats) -> Floats:
-    """The summed statistics of a metric under weights (n_features)."""
-    sums: Floats = parse(metric).prepare(lists).per_list(lists.features.scores(weights)).sum(axis=0)
+def _metric_sums(lists: CandidateLists, metric: str, model: Model) -> Floats:
+    """The summed statistics of a metric under a model."""
+    sums: Floats = parse(metric).prepare(lists).per_list(model.score_prepared(lists)).sum(axis=0)
     return sums
 
 

@@ -37,7 +37,7 @@ class Work(Struct, frozen=True, eq=False):
     features : the columns that are selected.
     chain : fitted steps that are applied to every shard.
     learner : what makes parts of lists; None = questions are about the lists.
-    surveys : what the learner knows of all shards.
+    surveys : what the learner's parts get of all shards.
     metric : that the learner optimises.
     """
 

@@ -46,6 +46,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "ranksvm": [{"loss": "l1"}, {"margin": "label", "list_balance": False, "pairs": "neighbours"}],
     "ranklda": [{"metric": "NDCG@2"}],
     "mrt": [{"metric": "label@1"}],
+    "rankboost": [
+        {},
+        {"thresholds": 3, "step": "exact", "directions": "up", "pairs": "neighbours"},
+        {"thresholds": 4, "spacing": "width", "learning_rate": 0.5, "list_balance": True},
+        {"thresholds": 255, "margin": "uneven", "tau": 0.5, "metric": "NDCG@2"},
+    ],
     "coordinate-ascent": [
         {"metric": "nDCG@3", "restarts": 2},
         {"metric": "label@1", "restarts": 1, "scaling": "none"},
@@ -111,6 +117,21 @@ def test_the_model_is_that_of_all_lists_in_memory(name, given, lists):
     assert own.settings == theirs.settings
     assert own.notes == pytest.approx(theirs.notes, rel=1e-9)
     np.testing.assert_allclose(found.score(lists), expected.score(lists), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("rankboost", {"rounds": 30}), ("parameter-mixing", {"epochs": 9}), ("mira", {"epochs": 9})],
+)
+def test_the_best_round_on_dev_lists_is_kept(name, given, lists):
+    """Also if the setting ``keep`` is not given, as with all lists in memory."""
+    dev, metric = some_lists().subset(np.arange(20, 32)), "label@1" if name == "mira" else "nDCG@2"
+    found = fitted(name, {"metric": metric, **given}, dev)
+    curve = [row["dev"] for row in found.curve]
+    assert found.training.settings["keep"] == "best"
+    assert found.training.rounds.kept == 1 + int(np.argmax(curve)) < len(curve)
+    judged = rerank.evaluate(dev, found.score(dev), [metric])
+    assert found.training.rounds.dev == max(curve) == pytest.approx(judged[found.curve.metric], rel=1e-12)
 
 
 @pytest.mark.parametrize("layout", ["float32", "sparse", "indicators", "mixed"])
@@ -236,18 +257,37 @@ def test_a_shard_that_changes_in_training_is_named(lists):
         fitted("ridge")
 
 
+def bits(model: Any) -> bytes:
+    """What two models must share; those of thresholds have no weights."""
+    return b"".join(array.tobytes() for array in model.arrays().values())
+
+
 def test_bytes_do_not_depend_on_the_workers(cluster, lists, monkeypatch):
     cases = [
         ("ridge", {"tolerance": 0.1}),
         ("logistic", {"tolerance": 0.1}),
         ("mert", {"metric": "label@1", "restarts": 2, "passes": 2}),
         ("coordinate-ascent", {"metric": "nDCG@3", "restarts": 1, "passes": 1}),
+        ("mira", {"metric": "label@1", "epochs": 3}),
+        ("rankboost", {"rounds": 5, "step": "exact"}),
     ]
-    alone = [fitted(name, given).weights.tobytes() for name, given in cases]
+    alone = [bits(fitted(name, given)) for name, given in cases]
     seen: set[int] = set()
     all_workers = dask.Cluster.workers
-    with parallel.using(None, cluster):
-        for n in (1, 2):
+    third = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        cluster,
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+    ]
+    with ExitStack() as stack, parallel.using(None, cluster):
+        stack.callback(stack.enter_context(subprocess.Popen(third, stderr=subprocess.DEVNULL)).kill)
+        with distributed_client(cluster) as client:
+            client.wait_for_workers(3, timeout=60)
+        for n in (1, 2, 3):
 
             def some(self: dask.Cluster, n: int = n) -> list[str]:
                 found = all_workers(self)[:n]
@@ -255,9 +295,16 @@ def test_bytes_do_not_depend_on_the_workers(cluster, lists, monkeypatch):
                 return found
 
             monkeypatch.setattr(dask.Cluster, "workers", some)
-            for k in (0, 2) if n == 1 else (1, 2, 3):
-                assert fitted(*cases[k]).weights.tobytes() == alone[k]
-    assert seen == {1, 2}
+            for k in {1: (0, 2), 2: (1, 3, 5), 3: (2, 3, 4, 5)}[n]:
+                assert bits(fitted(*cases[k])) == alone[k]
+    assert seen == {1, 2, 3}
+
+
+def distributed_client(address: str) -> Any:
+    """A client that is no other's default."""
+    import distributed
+
+    return distributed.Client(address, timeout=60, set_as_default=False)
 
 
 def test_workers_that_are_killed_change_no_byte(cluster, lists, monkeypatch):
@@ -286,13 +333,22 @@ def test_a_scheduler_that_is_lost_is_one_line(cluster, lists, monkeypatch):
             fitted("listnet")
 
 
-LOST = {"listnet": 6, "parameter-mixing": 6, "mira": 8, "mert": 30, "coordinate-ascent": 30}  # at a question
+# At a question.
+LOST = {
+    "listnet": 6,
+    "parameter-mixing": 6,
+    "mira": 8,
+    "mert": 30,
+    "coordinate-ascent": 30,
+    "rankboost": 9,
+}
 GIVEN: dict[str, dict[str, Any]] = {
     "listnet": {"tolerance": 1e-3},
     "parameter-mixing": {"epochs": 4},
     "mert": {"metric": "label@1", "restarts": 3, "passes": 2, "perturbations": 1},
     "coordinate-ascent": {"metric": "nDCG@3", "restarts": 1, "passes": 1},
     "mira": {"metric": "label@1", "epochs": 4},
+    "rankboost": {"rounds": 20, "step": "exact"},
 }
 
 
@@ -318,7 +374,7 @@ def test_a_fit_goes_on_after_its_scheduler_was_lost(name, cluster, lists, monkey
         rerank.train("s", name, cluster=cluster, checkpoint="c", **given, scaling="minmax")
     with pytest.warns(DataNote, match="c: training continues"):
         found = task()
-    assert found.weights.tobytes() == alone.weights.tobytes()
+    assert bits(found) == bits(alone)
     assert found.curve == alone.curve
     whole = len(calls) - lost
     calls.clear()
@@ -331,7 +387,7 @@ def test_a_fit_goes_on_after_its_scheduler_was_lost(name, cluster, lists, monkey
 @contextmanager
 def scheduler(port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A scheduler and a worker in processes of their own."""
-    distributed = pytest.importorskip("distributed", reason="the extra rerank[dask] is not installed")
+    pytest.importorskip("distributed", reason="the extra rerank[dask] is not installed")
     address = f"tcp://127.0.0.1:{port}"
     own = {
         "scheduler": ["--host", "127.0.0.1", "--port", str(port)],
@@ -343,7 +399,7 @@ def scheduler(port: int) -> Iterator[subprocess.Popen[bytes]]:
             command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--no-dashboard", *words]
             started.append(stack.enter_context(subprocess.Popen(command, stderr=subprocess.DEVNULL)))
             stack.callback(started[-1].kill)
-        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+        with distributed_client(address) as client:
             client.wait_for_workers(1, timeout=60)
         yield started[0]
 

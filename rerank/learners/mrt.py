@@ -74,9 +74,6 @@ class MinimumRisk(SummingLearner):
     iterations: int = setting(100, "maximum number of L-BFGS steps per round", ge=1)
     keep: Keep = setting("last", KEEP_HELP)
 
-    def refused(self) -> str | None:
-        return "init=mert" if self.init == "mert" else super().refused()
-
     def part(self, lists: CandidateLists, inputs: FitInputs, surveys: Sequence[Any]) -> RiskPart:
         assert isinstance(inputs.judge, SelectingJudge)  # needs_selecting
         return RiskPart(lists, inputs.judge, inputs.list_weights)
@@ -116,17 +113,12 @@ class MinimumRisk(SummingLearner):
             if not len(some):
                 raise NothingToLearnError(f"{lists.source}: no list has two different labels")
             return START.fit_parts(some, lists, FitInputs()).weights, init
-        if not parts.here:
-            text = f"{lists.source}: learner mrt starts from mert without labels, which needs all lists"
-            raise FitError(f"{text} in memory; give a model or weights file (--init FILE)")
         if init == "base":
             found = base_weights(lists)
             if isinstance(found, str):
                 raise FitError(f"{lists.source}: init=base: {found}")
             return found, init
-        model = Mert().fit(lists, judge=inputs.judge, list_weights=inputs.list_weights)
-        assert isinstance(model, LinearModel)
-        return model.weights, init
+        return Mert().fit_parts(PartsOf(parts, "lines"), lists, FitInputs(judge=inputs.judge)).weights, init
 
     def _minimum(
         self, risk: Risk, first: Floats, v: Floats, gamma: float, source: str

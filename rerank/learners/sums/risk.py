@@ -13,6 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs, NothingToLearnError, checked_list_weights
 from rerank.learners.loglinear import LogLinear, LogLoss
 from rerank.learners.sums.parts import Parts
+from rerank.learners.sums.searches import LinePart
 
 _STEP = 1e-5  # of a derivative, relative to the sum of magnitudes
 START = LogLinear(targets="tied")
@@ -29,7 +30,7 @@ class RiskPart:
     def __init__(
         self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None = None
     ) -> None:
-        self._lists, self._list_weights = lists, list_weights
+        self._lists, self._judge, self._list_weights = lists, judge, list_weights
         weights = checked_list_weights(list_weights, lists)
         self.features = lists.features
         self.starts, self.lengths = lists.offsets[:-1], lists.lengths
@@ -46,6 +47,11 @@ class RiskPart:
             return START.part(self._lists, FitInputs(list_weights=self._list_weights), [None])
         except NothingToLearnError:
             return None
+
+    @cached_property
+    def lines(self) -> LinePart:
+        """The part of ``mert``."""
+        return LinePart(self._lists, self._judge, self._list_weights)
 
     def judged(self) -> bool:
         """Return whether an item has a label."""

@@ -36,7 +36,6 @@ from rerank.learners.tuning.line_search import (
     spread_of,
     unit_vector,
 )
-from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import RestartsRecord
 
@@ -106,7 +105,7 @@ class Mert(SummingLearner):
         assert isinstance(inputs.judge, SelectingJudge)  # needs_selecting
         return LinePart(lists, inputs.judge, inputs.list_weights)
 
-    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> Model:
+    def fit_parts(self, parts: Parts, lists: CandidateLists, inputs: FitInputs) -> LinearModel:
         initial, how = start_of(parts, lists, inputs, self.init)
         if self.l2 > 0 and not initial.any():
             raise FitError("learner mert: l2 needs initial weights that are not zero")

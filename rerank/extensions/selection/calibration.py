@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit
 
 from rerank.core.errors import DataError
 from rerank.core.records import Record
@@ -33,6 +32,7 @@ class Platt(Record):
     def fit(cls, confidence: Floats, right: Mask) -> Self:
         """Fit confidences (n) to outcomes, bool (n), with Platt's targets instead of 0 and 1."""
         from scipy.optimize import minimize  # slow to load
+        from scipy.special import expit  # loads scipy.linalg in later versions
 
         positive = int(right.sum())
         targets = np.where(right, (positive + 1) / (positive + 2), 1 / (len(right) - positive + 2))
@@ -56,6 +56,8 @@ class Platt(Record):
 
     def of(self, confidence: Floats) -> Floats:
         """Return probabilities, float64 (n)."""
+        from scipy.special import expit
+
         p: Floats = expit(self.a * self._scaled(confidence) + self.b)
         return p
 

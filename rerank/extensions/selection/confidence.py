@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from rerank.core.errors import DataError
 from rerank.core.text import count
@@ -136,6 +135,7 @@ class Logistic:
             If the system is better on all lists, or on none.
         """
         from scipy.optimize import minimize  # slow to load
+        from scipy.special import expit  # loads scipy.linalg in later versions
 
         if better.all() or not better.any():
             found = f"of {count(len(better), 'list')} that differ, the system is better on {better.sum()}"
@@ -157,5 +157,7 @@ class Logistic:
 
     def of(self, x: Floats) -> Floats:
         """Return P(better), float64 (n)."""
+        from scipy.special import expit
+
         p: Floats = expit(self.scale.of(x) @ self.weights[:-1] + self.weights[-1])
         return p
